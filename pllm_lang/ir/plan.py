@@ -1,0 +1,166 @@
+"""The typed plan: what is checked, locked and run. Data only, no spans.
+
+Values are numbered. A name lives only in the source map (`ir/source_map.py`), so renaming, reordering and
+formatting change no digest: the canonical form numbers values by dataflow from the outputs. Blocks are
+expanded in place; `repeat` stays a node with one body, so equal layers cost once. Shapes are concrete.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from pllm_lang.catalog.expr import Expr
+from pllm_lang.catalog.records import Format
+
+
+class Placement(msgspec.Struct, frozen=True, array_like=True):
+    """Who has a value. kind `unplaced` (nothing said), `public`, `party` (in the clear), `shared` (a holding)."""
+
+    kind: Literal["unplaced", "public", "party", "shared"] = "unplaced"
+    parties: tuple[str, ...] = ()
+    holding: str = ""
+
+
+class TensorType(msgspec.Struct, frozen=True, array_like=True):
+    """`format` indexes `Plan.formats`; `shape` is concrete, () for a scalar."""
+
+    format: int
+    shape: tuple[int, ...]
+
+
+class Bound(msgspec.Struct, frozen=True, array_like=True):
+    """One stated fact: `slot(value) op limit`, e.g. ("max_abs", "<=", "12"). `entry` names no entries: all of them."""
+
+    slot: str
+    op: Literal["<=", ">=", "=="]
+    limit: str
+
+
+class Member(msgspec.Struct, frozen=True, tag="member", array_like=True):
+    """`family[index]`; `index` is an expression over enclosing repeat variables (`Ref("%0")` is the outermost)."""
+
+    family: int
+    index: Expr
+
+
+Operand: TypeAlias = int | Member
+
+
+class Input(msgspec.Struct, frozen=True, array_like=True):
+    value: int
+    type: TensorType
+    owner: str = ""
+    placement: Placement = Placement()
+    bounds: tuple[Bound, ...] = ()
+
+
+class Weight(msgspec.Struct, frozen=True, array_like=True):
+    """A weight, or a family of `count` equal-shaped ones (`count` 0: a single weight). `secret_from` () is public."""
+
+    value: int
+    type: TensorType
+    count: int = 0
+    secret_from: tuple[str, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    facts_key: str = ""
+
+
+class State(msgspec.Struct, frozen=True, array_like=True):
+    """Handed from stage to stage. `bounds` is the invariant: owed at every write, known at every read."""
+
+    value: int
+    type: TensorType
+    count: int = 0
+    placement: Placement = Placement()
+    bounds: tuple[Bound, ...] = ()
+
+
+class ComponentUse(msgspec.Struct, frozen=True, array_like=True):
+    """`using component(args)`: `key` is the record's qualified name, `roles` binds roles to parties."""
+
+    key: str
+    params: tuple[tuple[str, Expr], ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
+
+
+class Step(msgspec.Struct, frozen=True, tag="step", array_like=True):
+    """One operation. `operator` is a qualified record name; `results` are new values with `types`.
+
+    `use` is the component written with `using`; `party` the one after `@`; `assumes` facts that the plan asks to
+    take for granted, each over the results' positions (`Ref("%r0")`) in the terms of a record clause.
+    """
+
+    operator: str
+    operands: tuple[Operand, ...]
+    params: tuple[tuple[str, Expr], ...]
+    results: tuple[int, ...]
+    types: tuple[TensorType, ...]
+    use: ComponentUse | None = None
+    party: str = ""
+    assumes: tuple[Bound, ...] = ()
+    stated_holding: Placement = Placement()
+
+
+class Carried(msgspec.Struct, frozen=True, array_like=True):
+    """A name carried round a repeat: `initial` goes in, `inner` is its value in the body, `next` what the body makes
+    of it, `final` its value after the loop."""
+
+    initial: int
+    inner: int
+    next: int
+    final: int
+
+
+class Repeat(msgspec.Struct, frozen=True, tag="repeat", array_like=True):
+    """`body` once for each index low <= i < high; `depth` names the variable (`%depth`)."""
+
+    depth: int
+    low: int
+    high: int
+    carried: tuple[Carried, ...]
+    body: tuple[Node, ...]
+
+
+class StateWrite(msgspec.Struct, frozen=True, tag="write", array_like=True):
+    """`state = value`, or one member of a state family."""
+
+    state: Operand
+    value: int
+
+
+class Requirement(msgspec.Struct, frozen=True, tag="requires", array_like=True):
+    """`requires E else "reason"` of a plan; values occur as `Ref("%v12")`."""
+
+    condition: Expr
+    reason: str = ""
+
+
+Node: TypeAlias = Step | Repeat | StateWrite | Requirement
+
+
+class Output(msgspec.Struct, frozen=True, array_like=True):
+    value: int
+    to: tuple[str, ...] = ()
+    holding: str = ""
+
+
+class Stage(msgspec.Struct, frozen=True, array_like=True):
+    """A named graph; a plan without stages has one, named ""."""
+
+    name: str
+    body: tuple[Node, ...]
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """`policy` is the qualified name of the policy record, "" where the plan is under none."""
+
+    policy: str
+    formats: tuple[Format, ...]
+    inputs: tuple[Input, ...]
+    weights: tuple[Weight, ...]
+    states: tuple[State, ...]
+    stages: tuple[Stage, ...]
