@@ -1,0 +1,71 @@
+"""The click application: each file in `commands/` is one command, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from pllm_lang import __version__
+
+COMMANDS_DIR = os.path.join(os.path.dirname(__file__), "commands")
+FOUND_NOTHING, FOUND_SOMETHING, BAD_CALL = 0, 1, 2
+
+
+class Commands(click.Group):
+    """A group whose commands are the files of `commands/`; a file `x.py` holds a click command `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        names = (name[:-3] for name in os.listdir(COMMANDS_DIR) if name.endswith(".py"))
+        return sorted(name for name in names if not name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        return importlib.import_module(f"pllm_lang.cli.commands.{cmd_name}").command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+            ctx.fail(_unknown_command(args[0], self.list_commands(ctx)))
+        return super().resolve_command(ctx, args)
+
+
+def _unknown_command(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    hint = f" Did you mean `{close[0]}`?" if close else f" The commands are {', '.join(known)}."
+    return f"there is no command `{name}`.{hint}"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pllm-lang")
+def app() -> None:
+    """Check, format and explain plans for private LLM inference."""
+
+
+def run() -> int:
+    """Run the application; the exit status: 0 nothing found, 1 findings, 2 a wrong call or environment."""
+    try:
+        result = app.main(standalone_mode=False, prog_name=_program_name())
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as problem:
+        problem.show()
+        return BAD_CALL
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        click.echo("stopped", err=True)
+        return 130
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")
+        return BAD_CALL
+    return result if isinstance(result, int) else FOUND_NOTHING
+
+
+def _program_name() -> str:
+    return os.path.basename(sys.argv[0]) if sys.argv and not sys.argv[0].endswith(".py") else "pllm"
