@@ -1,0 +1,117 @@
+"""Which files a call means, and which other files of the project depend on them.
+
+A file depends on another when it mentions its path in a string: imports, model configs and facts files are all
+written as paths in strings, so this finds too much at worst, never too little.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pathspec
+
+SUFFIX = ".pllm"
+ALWAYS_SKIPPED = frozenset({".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", "build", "dist"})
+MAX_SCANNED_BYTES = 4_000_000
+_STRING = re.compile(rb'"([^"\\\n]{1,1000})"')
+
+
+class NoSuchPath(Exception):
+    """A path of the call does not exist."""
+
+
+def files_of(paths: Sequence[str], root: str, exclude: Sequence[str]) -> list[str]:
+    """The plan files that `paths` mean (files as they are, folders and globs searched), sorted, without doubles.
+
+    Raises NoSuchPath for a path that is not there or a pattern that matches nothing.
+    """
+    spec = _patterns(exclude)
+    found: dict[str, None] = {}
+    for path in paths:
+        for one in _expand(path):
+            if os.path.isdir(one):
+                found.update(dict.fromkeys(_under(one, root, spec)))
+            elif not _excluded(one, root, spec):
+                found[one] = None
+    return sorted(found)
+
+
+def _patterns(exclude: Sequence[str]) -> pathspec.GitIgnoreSpec | None:
+    if not exclude:
+        return None
+    import pathspec  # 40 ms: only where patterns are given
+
+    return pathspec.GitIgnoreSpec.from_lines(exclude)
+
+
+def _expand(path: str) -> list[str]:
+    if os.path.exists(path) or os.path.islink(path):
+        return [path]
+    if any(mark in path for mark in "*?["):
+        matches = sorted(glob.glob(path, recursive=True))
+        if matches:
+            return matches
+    raise NoSuchPath(path)
+
+
+def _under(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterable[str]:
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            f for f in folders if f not in ALWAYS_SKIPPED and not _excluded(os.path.join(base, f) + "/", root, spec)
+        )
+        for name in sorted(names):
+            path = os.path.join(base, name)
+            if name.endswith(SUFFIX) and not _excluded(path, root, spec):
+                yield os.path.normpath(path)
+
+
+def _excluded(path: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> bool:
+    if spec is None:
+        return False
+    relative = os.path.relpath(path, root)
+    if relative.startswith(".."):
+        return False
+    return spec.match_file(relative + ("/" if path.endswith("/") else ""))
+
+
+def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -> list[str]:
+    """`changed` plan files and every plan file under `root` that depends on a changed file, directly or through others.
+
+    `changed` may hold files that are no plans (a model config, a facts file): only their dependents are given.
+    """
+    spec = _patterns(exclude)
+    users = _users_by_file(_under(root, root, spec))
+    wanted = {os.path.abspath(path): path for path in changed}
+    queue = list(wanted)
+    while queue:
+        for user in users.get(queue.pop(), ()):
+            if user not in wanted:
+                wanted[user] = os.path.relpath(user)
+                queue.append(user)
+    return sorted(path for path in wanted.values() if path.endswith(SUFFIX))
+
+
+def _users_by_file(paths: Iterable[str]) -> dict[str, list[str]]:
+    users: dict[str, list[str]] = {}
+    for path in paths:
+        user = os.path.abspath(path)
+        for mentioned in mentioned_files(user):
+            users.setdefault(mentioned, []).append(user)
+    return users
+
+
+def mentioned_files(path: str) -> list[str]:
+    """Absolute paths of the files whose names stand in strings of the file `path`."""
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(MAX_SCANNED_BYTES)
+    except OSError:
+        return []
+    folder = os.path.dirname(path)
+    names = {match.decode("utf-8", "replace") for match in _STRING.findall(content)}
+    return [os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if "\0" not in name]
