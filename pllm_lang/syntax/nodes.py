@@ -18,14 +18,14 @@ from typing import Literal, TypeAlias
 import msgspec
 
 
-class Node(msgspec.Struct, frozen=True, gc=False):
+class Node(msgspec.Struct, frozen=True, gc=False, tag_field="node"):
     """A part inside an anchor; `start` and `end` are relative to that anchor's `at`."""
 
     start: int
     end: int
 
 
-class Anchor(msgspec.Struct, frozen=True, gc=False):
+class Anchor(msgspec.Struct, frozen=True, gc=False, tag_field="node"):
     """A unit that moves as a whole; `at` is absolute, `end` is its length."""
 
     at: int
