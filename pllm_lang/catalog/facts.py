@@ -7,21 +7,12 @@ A *row* is a vector along the last axis; a *column* along the last but one.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import TypeAlias
-
 import msgspec
 
-Exact: TypeAlias = int | Fraction
+from pllm_lang.exact.number import Exact as Exact
+from pllm_lang.exact.number import Interval as Interval
 
 MAX_KNOWN_ENTRIES = 4_096
-
-
-class Interval(msgspec.Struct, frozen=True, gc=False):
-    """All reals from `low` to `high`, both included. Empty intervals do not exist."""
-
-    low: Exact
-    high: Exact
 
 
 class Known(msgspec.Struct, frozen=True, gc=False):
@@ -37,7 +28,7 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     `range` encloses every entry as computed; `row_norm2_sq` bounds the squared L2 norm of every row,
     `row_norm1` the L1 norm, `col_*` the same for columns; `error` bounds the absolute difference between an
     entry as computed and its real-valued meaning; `integral` says that every entry is an integer multiple of
-    `unit`.
+    `unit`; every row has an entry of at least `row_max_low`. `rule` names what gave the range, for reports.
     """
 
     range: Interval | None = None
@@ -48,6 +39,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     error: Exact | None = None
     value: Known | None = None
     unit: Exact | None = None
+    row_max_low: Exact | None = None
+    rule: str = ""
 
 
 UNKNOWN = Facts()
