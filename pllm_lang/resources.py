@@ -20,3 +20,7 @@ def stdlib_dir() -> Path:
 
 def kernels_dir() -> Path:
     return _ROOT / "cpp_kernels"
+
+
+def rule_pages_dir() -> Path:
+    return _ROOT / "rules" if _SHIPPED.is_dir() else _ROOT / "docs" / "rules"

@@ -8,27 +8,32 @@ from __future__ import annotations
 
 import msgspec
 
+from pllm_lang.catalog.expr import NOWHERE, Origin
 from pllm_lang.text.finding import Verdict
 
 
 class Obligation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`code` is the rule; `subject` the value id or -1; `loop` the indices of enclosing repeats it was met at.
+    """`code` is the rule; `subject` the value that it is about (-1: the plan) and `part` which part of its step.
 
-    `value`, `limit`, `needs` are exact numbers as strings; `term` the expression that decides; `evidence` how it was
-    proved (rule used, inputs), for the certificate.
+    `value`, `limit` and `needs` are exact numbers as text, `term` the expression that decides, `clause` the line of
+    the record that asks. `amount`, an exact number, orders obligations of one place: the largest speaks for all
+    (layers). `evidence` says how it was proved, for the certificate.
     """
 
     code: str
     verdict: Verdict
     subject: int
-    part: str = "step"
     message: str = ""
+    part: str = "step"
     value: str = ""
     limit: str = ""
     term: str = ""
     needs: str = ""
+    clause: Origin = NOWHERE
+    reason: str = ""
     witness: tuple[str, ...] = ()
     help: str = ""
+    notes: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     count: int = 1
