@@ -1,0 +1,47 @@
+"""Operations that several families write the same way.
+
+In: ids, shapes, weight paths. Out: one operation each. Weight paths are given without their `.weight` ending.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pllm_lang.interchange.decoder.plan import CACHE_DESCRIPTOR, KV_CACHE, Operation, Phase, Shape, operation
+
+
+def linear(id: str, source: str, shape: Shape, weight: str, *, bias: bool = False) -> Operation:
+    """A projection, with the bias beside the weight if it has one."""
+    bias_path = f"{weight}.bias" if bias else None
+    return operation(id, "linear", (source,), shape, weight=f"{weight}.weight", bias=bias_path)
+
+
+def rms_norm(id: str, source: str, shape: Shape, epsilon: str, weight: str, *, offset: int = 0) -> Operation:
+    """A root-mean-square norm that multiplies by `weight + offset`; `epsilon` is decimal text."""
+    return operation(
+        id, "rms_norm", (source,), shape, epsilon=epsilon, weight=f"{weight}.weight", weight_offset=offset
+    )
+
+
+def slice_features(id: str, source: str, leading: Shape, start: int, end: int) -> Operation:
+    """Features `start` to `end` of the last axis."""
+    shape = (*leading, end - start)
+    return operation(id, "slice", (source,), shape, axis=-1, start=start, end=end, squeeze=False)
+
+
+def append_to_state(layer: int, kind: str, prefix: str, source: str, shape: Shape) -> Operation:
+    """A cache append that names its state and says no more."""
+    state = f"state.layer.{layer}.{kind}"
+    return operation(f"{prefix}{kind}_append", "kv_cache_append", (state, source), shape, kind, state=state)
+
+
+def cache_attributes(state: str, phase: Phase, capacity: int, keys: int, domain: str) -> dict[str, Any]:
+    """Attributes of a cache append that says where it writes and which keys attention may see."""
+    return {
+        "state": state,
+        "mode": "initialize" if phase.mode == "prefill" else "append",
+        "state_capacity": capacity,
+        "state_layout": KV_CACHE,
+        "attention_domain": {"layout": domain, "maximum_sequence": keys, "includes_current": True},
+        **CACHE_DESCRIPTOR,
+    }

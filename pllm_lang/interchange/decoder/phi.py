@@ -1,0 +1,177 @@
+"""Phi-4-mini decoders as `pllm.decoder_plan.v1` graphs.
+
+In: sizes, LongRoPE factors and a phase. Out: the graph, exactly as the SDK writes it, with what is wrong in it (see
+`faithful.py`): a prefill cache of another size than the decode cache, and a mislabelled layout.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from pllm_lang.interchange.decoder.parts import append_to_state, linear, rms_norm, slice_features
+from pllm_lang.interchange.decoder.plan import (
+    HEADS_FIRST,
+    POSITIONS,
+    Graph,
+    Operation,
+    Phase,
+    State,
+    operation,
+)
+
+
+class PhiMini(msgspec.Struct, frozen=True):
+    """What the graph depends on. `rotary_dimensions` of each head turn; `epsilon` is decimal text."""
+
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    rotary_dimensions: int
+    intermediate: int
+    vocabulary: int
+    epsilon: str
+    theta: int
+    maximum_positions: int
+    original_positions: int
+    long_factor: tuple[int | float, ...]
+    short_factor: tuple[int | float, ...]
+
+
+def phi_graph(p: PhiMini, phase: Phase) -> Graph:
+    """The graph of one phase: 28 operations a layer and 6 around them."""
+    outer = (phase.batch, phase.query, p.hidden)
+    embed = operation(
+        "token_lookup", "token_lookup", ("input.tokens",), outer, weight="model.embed_tokens.weight"
+    )
+    operations, hidden = [embed], embed.id
+    for layer in range(p.layers):
+        operations += _attention(p, phase, layer, hidden) + _feed_forward(p, phase, layer)
+        hidden = operations[-1].id
+    operations += [
+        rms_norm("final_norm", hidden, outer, p.epsilon, "model.norm"),
+        operation("last_hidden", "last_token", ("final_norm",), (phase.batch, p.hidden), axis=1),
+        operation(
+            "output_head",
+            "output_head",
+            ("last_hidden",),
+            (phase.batch, p.vocabulary),
+            bias=None,
+            tied=True,
+            weight="model.embed_tokens.weight",
+        ),
+        operation("token_selection", "greedy_token_selection", ("output_head",), (phase.batch,)),
+        operation("token_feedback", "token_feedback", ("token_selection",), (phase.batch, 1)),
+    ]
+    return Graph(
+        mode=phase.mode,
+        batch=phase.batch,
+        query_sequence=phase.query,
+        maximum_key_sequence=_keys(phase),
+        operations=tuple(operations),
+        state_inputs=_states(p, phase, "state.layer.{}.{}"),
+        state_outputs=_states(p, phase, "layer.{}.{}_append"),
+    )
+
+
+def _keys(phase: Phase) -> int:
+    return phase.max_input_tokens + (phase.max_new_tokens if phase.mode == "decode" else 0)
+
+
+def _attention(p: PhiMini, phase: Phase, layer: int, hidden: str) -> list[Operation]:
+    n, w = f"layer.{layer}.", f"model.layers.{layer}."
+    batch, query, keys = phase.batch, phase.query, _keys(phase)
+    outer, scores = (batch, query, p.hidden), (batch, p.heads, query, keys)
+    heads = {"q": p.heads, "k": p.kv_heads, "v": p.kv_heads}
+    group = p.heads // p.kv_heads
+    width = sum(heads.values()) * p.head_dim
+    found = [
+        rms_norm(n + "input_norm", hidden, outer, p.epsilon, w + "input_layernorm"),
+        linear(n + "qkv_linear", n + "input_norm", (batch, query, width), w + "self_attn.qkv_proj"),
+    ]
+    start = 0
+    for name, count in heads.items():
+        end = start + count * p.head_dim
+        found.append(slice_features(n + f"{name}_slice", n + "qkv_linear", (batch, query), start, end))
+        start = end
+    shapes = {name: (batch, count, query, p.head_dim) for name, count in heads.items()}
+    for name, shape in shapes.items():
+        found.append(
+            operation(n + f"{name}_heads", "reshape", (n + f"{name}_slice",), shape, layout=HEADS_FIRST)
+        )
+    found += [_rotate(p, n + f"rope_{name}", n + f"{name}_heads", shapes[name]) for name in ("q", "k")]
+    for kind, source in (("key", n + "rope_k"), ("value", n + "v_heads")):
+        found.append(append_to_state(layer, kind, n, source, (batch, p.kv_heads, keys, p.head_dim)))
+    return [
+        *found,
+        operation(
+            n + "attention_scores",
+            "attention_scores",
+            (n + "rope_q", n + "key_append"),
+            scores,
+            group_size=group,
+        ),
+        operation(
+            n + "attention_scale", "attention_scale", (n + "attention_scores",), scores, head_dim=p.head_dim
+        ),
+        operation(n + "causal_mask", "causal_mask", (n + "attention_scale", POSITIONS), scores),
+        operation(n + "softmax", "softmax", (n + "causal_mask",), scores, axis=-1),
+        operation(
+            n + "attention_values",
+            "attention_values",
+            (n + "softmax", n + "value_append"),
+            shapes["q"],
+            group_size=group,
+        ),
+        operation(
+            n + "attention_hidden",
+            "reshape",
+            (n + "attention_values",),
+            (batch, query, p.heads * p.head_dim),
+            layout=HEADS_FIRST,
+        ),
+        linear(n + "o_proj", n + "attention_hidden", outer, w + "self_attn.o_proj"),
+        operation(n + "attention_residual", "residual_add", (hidden, n + "o_proj"), outer),
+    ]
+
+
+def _feed_forward(p: PhiMini, phase: Phase, layer: int) -> list[Operation]:
+    n, w = f"layer.{layer}.", f"model.layers.{layer}."
+    batch, query = phase.batch, phase.query
+    outer, inner = (batch, query, p.hidden), (batch, query, p.intermediate)
+    return [
+        rms_norm(n + "post_norm", n + "attention_residual", outer, p.epsilon, w + "post_attention_layernorm"),
+        linear(
+            n + "gate_up_proj", n + "post_norm", (batch, query, 2 * p.intermediate), w + "mlp.gate_up_proj"
+        ),
+        slice_features(n + "gate", n + "gate_up_proj", (batch, query), 0, p.intermediate),
+        slice_features(n + "up", n + "gate_up_proj", (batch, query), p.intermediate, 2 * p.intermediate),
+        operation(n + "silu", "silu", (n + "gate",), inner),
+        operation(n + "gated_multiply", "multiply", (n + "silu", n + "up"), inner),
+        linear(n + "down_proj", n + "gated_multiply", outer, w + "mlp.down_proj"),
+        operation(n + "mlp_residual", "residual_add", (n + "attention_residual", n + "down_proj"), outer),
+    ]
+
+
+def _states(p: PhiMini, phase: Phase, name: str) -> tuple[State, ...]:
+    keys = _keys(phase)
+    shape = (phase.batch, p.kv_heads, keys, p.head_dim)
+    kinds = ("key", "value")
+    return tuple(State(name.format(n, kind), n, kind, shape, keys) for n in range(p.layers) for kind in kinds)
+
+
+def _rotate(p: PhiMini, id: str, source: str, shape: tuple[int, ...]) -> Operation:
+    return operation(
+        id,
+        "rotary_embedding",
+        (source, POSITIONS),
+        shape,
+        theta=p.theta,
+        rotary_dimensions=p.rotary_dimensions,
+        rope_type="longrope",
+        original_max_position_embeddings=p.original_positions,
+        factor=p.maximum_positions // p.original_positions,
+        long_factor=p.long_factor,
+        short_factor=p.short_factor,
+    )

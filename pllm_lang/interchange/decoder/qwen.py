@@ -1,0 +1,241 @@
+"""Dense Qwen2 and Qwen3 decoders as `pllm.decoder_plan.v1` graphs.
+
+In: the sizes and switches of one model (from its configuration, or from a semantic graph) and a phase. Out: the
+graph. Qwen3 differs by two norms per layer and by having no bias.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from pllm_lang.interchange.decoder.parts import cache_attributes, linear, rms_norm
+from pllm_lang.interchange.decoder.plan import (
+    CACHE_DESCRIPTOR,
+    CACHE_INPUTS,
+    GREEDY,
+    HEADS_FIRST,
+    KV_CACHE,
+    LENGTHS,
+    POSITIONS,
+    Graph,
+    Operation,
+    Phase,
+    State,
+    operation,
+)
+
+
+class DenseQwen(msgspec.Struct, frozen=True):
+    """What the graph of a dense Qwen decoder depends on. `epsilon` is decimal text, `theta` the rotary base."""
+
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int
+    vocabulary: int
+    epsilon: str
+    theta: int
+    tied: bool
+    qkv_bias: bool
+    qk_norm: bool
+
+
+def dense_qwen_graph(p: DenseQwen, phase: Phase) -> Graph:
+    """The graph of one phase: 28 operations a layer for Qwen2, 30 for Qwen3, and 6 around them."""
+    embed = operation(
+        "token_lookup",
+        "token_lookup",
+        ("input.tokens",),
+        (phase.batch, phase.query, p.hidden),
+        weight="model.embed_tokens.weight",
+    )
+    operations, hidden = [embed], embed.id
+    for layer in range(p.layers):
+        operations += _attention(p, phase, layer, hidden) + _feed_forward(p, phase, layer)
+        hidden = operations[-1].id
+    operations += _tail(p, phase, hidden)
+    return Graph(
+        mode=phase.mode,
+        batch=phase.batch,
+        query_sequence=phase.query,
+        maximum_key_sequence=_keys(phase),
+        operations=tuple(operations),
+        state_inputs=_states(p, phase, "state.layer.{}.{}") if phase.mode == "decode" else (),
+        state_outputs=_states(p, phase, "layer.{}.{}_append"),
+    )
+
+
+def _keys(phase: Phase) -> int:
+    return phase.max_input_tokens if phase.mode == "prefill" else phase.cache_capacity
+
+
+def _attention(p: DenseQwen, phase: Phase, layer: int, hidden: str) -> list[Operation]:
+    n, w = f"layer.{layer}.", f"model.layers.{layer}."
+    batch, query, keys = phase.batch, phase.query, _keys(phase)
+    q_shape, kv_shape = (batch, p.heads, query, p.head_dim), (batch, p.kv_heads, query, p.head_dim)
+    score_shape = (batch, p.heads, query, keys)
+    group = p.heads // p.kv_heads
+    found = [rms_norm(n + "input_norm", hidden, (batch, query, p.hidden), p.epsilon, w + "input_layernorm")]
+    for name, shape in (("q", q_shape), ("k", kv_shape), ("v", kv_shape)):
+        width = (batch, query, shape[1] * p.head_dim)
+        found.append(
+            linear(
+                n + f"{name}_linear", n + "input_norm", width, f"{w}self_attn.{name}_proj", bias=p.qkv_bias
+            )
+        )
+    for name, shape in (("q", q_shape), ("k", kv_shape), ("v", kv_shape)):
+        found.append(
+            operation(n + f"{name}_heads", "reshape", (n + f"{name}_linear",), shape, layout=HEADS_FIRST)
+        )
+    if p.qk_norm:
+        for name, shape in (("q", q_shape), ("k", kv_shape)):
+            found.append(
+                rms_norm(
+                    n + f"{name}_norm", n + f"{name}_heads", shape, p.epsilon, f"{w}self_attn.{name}_norm"
+                )
+            )
+    for name, shape in (("q", q_shape), ("k", kv_shape)):
+        source = n + (f"{name}_norm" if p.qk_norm else f"{name}_heads")
+        found.append(_rotate(p, n + f"rope_{name}", source, shape))
+    found += _cache(p, phase, layer)
+    found += [
+        operation(
+            n + "attention_scores",
+            "attention_scores",
+            (n + "rope_q", n + "key_view"),
+            score_shape,
+            group_size=group,
+        ),
+        operation(
+            n + "attention_scale",
+            "attention_scale",
+            (n + "attention_scores",),
+            score_shape,
+            head_dim=p.head_dim,
+        ),
+        operation(n + "causal_mask", "causal_mask", (n + "attention_scale", POSITIONS), score_shape),
+        operation(n + "softmax", "softmax", (n + "causal_mask",), score_shape, axis=-1),
+        operation(
+            n + "attention_values",
+            "attention_values",
+            (n + "softmax", n + "value_view"),
+            q_shape,
+            group_size=group,
+        ),
+        operation(
+            n + "attention_hidden",
+            "reshape",
+            (n + "attention_values",),
+            (batch, query, p.heads * p.head_dim),
+            layout="batch_sequence_hidden",
+        ),
+        linear(n + "o_proj", n + "attention_hidden", (batch, query, p.hidden), w + "self_attn.o_proj"),
+        operation(n + "attention_residual", "residual_add", (hidden, n + "o_proj"), (batch, query, p.hidden)),
+    ]
+    return found
+
+
+def _cache(p: DenseQwen, phase: Phase, layer: int) -> list[Operation]:
+    n, keys, capacity = f"layer.{layer}.", _keys(phase), phase.cache_capacity
+    found: list[Operation] = []
+    for kind, source in (("key", n + "rope_k"), ("value", n + "v_heads")):
+        state = f"state.layer.{layer}.{kind}"
+        found.append(
+            operation(
+                n + f"{kind}_append",
+                "kv_cache_append",
+                (*((state,) if phase.mode == "decode" else ()), source, *CACHE_INPUTS),
+                (phase.batch, p.kv_heads, capacity, p.head_dim),
+                kind,
+                **cache_attributes(state, phase, capacity, keys, KV_CACHE),
+            )
+        )
+    for kind in ("key", "value"):
+        found.append(
+            operation(
+                n + f"{kind}_view",
+                "cache_suffix",
+                (n + f"{kind}_append", *CACHE_INPUTS),
+                (phase.batch, p.kv_heads, keys, p.head_dim),
+                kind,
+                axis=2,
+                maximum_sequence=keys,
+                semantics="visible_valid_prefix",
+                **CACHE_DESCRIPTOR,
+            )
+        )
+    return found
+
+
+def _feed_forward(p: DenseQwen, phase: Phase, layer: int) -> list[Operation]:
+    n, w = f"layer.{layer}.", f"model.layers.{layer}."
+    outer, inner = (phase.batch, phase.query, p.hidden), (phase.batch, phase.query, p.intermediate)
+    return [
+        rms_norm(n + "post_norm", n + "attention_residual", outer, p.epsilon, w + "post_attention_layernorm"),
+        linear(n + "gate_proj", n + "post_norm", inner, w + "mlp.gate_proj"),
+        linear(n + "up_proj", n + "post_norm", inner, w + "mlp.up_proj"),
+        operation(n + "silu", "silu", (n + "gate_proj",), inner),
+        operation(n + "gated_multiply", "multiply", (n + "silu", n + "up_proj"), inner),
+        linear(n + "down_proj", n + "gated_multiply", outer, w + "mlp.down_proj"),
+        operation(n + "mlp_residual", "residual_add", (n + "attention_residual", n + "down_proj"), outer),
+    ]
+
+
+def _tail(p: DenseQwen, phase: Phase, hidden: str) -> list[Operation]:
+    batch, prefill = phase.batch, phase.mode == "prefill"
+    last = {"selection": "last_valid", "valid_lengths_input": LENGTHS} if prefill else {}
+    weight = "model.embed_tokens.weight" if p.tied else "lm_head.weight"
+    return [
+        rms_norm("final_norm", hidden, (batch, phase.query, p.hidden), p.epsilon, "model.norm"),
+        operation(
+            "last_hidden",
+            "last_token",
+            ("final_norm", *((LENGTHS,) if prefill else ())),
+            (batch, p.hidden),
+            axis=1,
+            **last,
+        ),
+        operation(
+            "output_head",
+            "output_head",
+            ("last_hidden",),
+            (batch, p.vocabulary),
+            weight=weight,
+            tied=p.tied,
+            input_layout="batch_hidden",
+            output_layout="batch_vocabulary",
+            compute_dtype="model_native",
+            output_dtype="model_native",
+        ),
+        operation("token_selection", "greedy_token_selection", ("output_head",), (batch,), **GREEDY),
+        operation("token_feedback", "token_feedback", ("token_selection",), (batch, 1), **GREEDY),
+    ]
+
+
+def _states(p: DenseQwen, phase: Phase, name: str) -> tuple[State, ...]:
+    capacity = phase.cache_capacity
+    shape = (phase.batch, p.kv_heads, capacity, p.head_dim)
+    return tuple(
+        State(name.format(layer, kind), layer, kind, shape, capacity)
+        for layer in range(p.layers)
+        for kind in ("key", "value")
+    )
+
+
+def _rotate(p: DenseQwen, id: str, source: str, shape: tuple[int, ...]) -> Operation:
+    return operation(
+        id,
+        "rotary_embedding",
+        (source, POSITIONS),
+        shape,
+        theta=p.theta,
+        rotary_dimensions=p.head_dim,
+        pairing="split_half",
+        position_policy="sequential_absolute",
+        coefficient_profile="pllm.numeric.rope.q30.libm.v1",
+        input_layout=HEADS_FIRST,
+        output_layout=HEADS_FIRST,
+        tail_policy="unchanged",
+    )
