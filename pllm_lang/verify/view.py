@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pllm_lang.catalog.evaluate import Env
+from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component, Format, Operator, Policy

@@ -1,243 +1,380 @@
 """The symbolic run of a protocol: every party's variables as terms, every message, and who knows what.
 
-In: a lowered protocol. Out: a `Trace`, the one source for correctness, views, cost and leaks. A party computes
-from what it holds or was sent; a statement that needs more is a finding (`knowledge`), and the run goes on with
-an unknown in its place, so that one slip gives one finding.
+In: a lowered protocol. Out: a `Trace`. A party computes from what it holds or was sent; a statement that needs
+more is a finding (`knowledge`), and what depends on it is passed over, so that one slip gives one finding.
 
-Statements of an unbounded `repeat` and of long-lived inputs run once in a proof (a *generic* copy, see
-`scopes.py`) and `copies` times where a leak is looked for.
+Loops with a number are unrolled. A loop with a symbol, and a long-lived thing, is run `copies` times: once for a
+proof (a generic run, see `scopes.py`), twice where a leak is looked for.
 """
 
 from __future__ import annotations
+
+from typing import assert_never
 
 import msgspec
 
 from pllm_lang.ir import protocol as ir
 from pllm_lang.verify.protocol import polynomial as pl
 from pllm_lang.verify.protocol import tensors as tn
-from pllm_lang.verify.protocol.atoms import Atom, Atoms
-from pllm_lang.verify.protocol.cuts import cut_points
+from pllm_lang.verify.protocol.atoms import Atom
 from pllm_lang.verify.protocol.evaluate import Misfit, evaluate, modulus_of
+from pllm_lang.verify.protocol.forms import (
+    calls_of,
+    element_bits,
+    names_of,
+    output_variables,
+    participants,
+    size_of,
+)
 from pllm_lang.verify.protocol.report import Finding
-from pllm_lang.verify.protocol.scopes import LEVELS, Scope
+from pllm_lang.verify.protocol.scopes import LEVELS, Scope, scope_of
 from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.tensors import Value
+from pllm_lang.verify.protocol.trace import Copy, Delivery, DrawFacts, InputFacts, Key, Message, Seen, Trace
 
-MAX_UNROLLED = 4096
-
-
-class DrawFacts(msgspec.Struct, frozen=True):
-    """A draw: who knows it, from which key instance it comes (-1: none), how long it lives, where it was written."""
-
-    name: str
-    holders: frozenset[str]
-    key: int
-    scope: Scope
-    origin: int
-
-
-class Key:
-    """One key value in one run: its holders grow when it is sent; `spoiled` once it is used as a number."""
-
-    def __init__(self, name: str, holders: tuple[str, ...], scope: Scope) -> None:
-        self.name, self.holders, self.scope = name, set(holders), scope
-        self.streams: dict[tuple[str, ...], list[tuple[tuple[object, ...], list[int]]]] = {}
-        self.conflict: set[tuple[str, ...]] = set()
-
-
-class Message(msgspec.Struct, frozen=True):
-    """`copy` counts executions from 1 (0: only one was run). `depth` is the round it belongs to in its phase."""
-
-    name: str
-    sender: str
-    receivers: tuple[str, ...]
-    value: Value
-    phase: ir.Phase
-    depth: int
-    copy: int
-    origin: int
-    bits: int = 0
-
-
-class Trace:
-    """What a run leaves. `pieces[x]` are the (piece, atom numbers) of a shared input, `values[x]` its value."""
-
-    def __init__(self, protocol: ir.Protocol, sizes: Sizes) -> None:
-        self.protocol, self.sizes, self.atoms = protocol, sizes, Atoms()
-        self.vars: dict[str, dict[str, Value]] = {p.name: {} for p in protocol.parties}
-        self.depths: dict[tuple[str, str], int] = {}
-        self.keys: dict[str, Key] = {}
-        self.all_keys: list[Key] = []
-        self.draws: dict[int, DrawFacts] = {}
-        self.inputs: dict[int, tuple[ir.Input, frozenset[str] | None]] = {}
-        self.input_scope: dict[int, Scope] = {}
-        self.pieces: list[tuple[ir.Input, list[tuple[ir.Piece, list[int]]]]] = []
-        self.values: list[dict[str, Value]] = []
-        self.messages: list[Message] = []
-        self.outputs: list[dict[tuple[str, str], Value]] = []
-        self.checks: list[tuple[ir.Check, Value]] = []
-        self.conditions: list[tuple[ir.When, Value, frozenset[str]]] = []
-        self.findings: list[Finding] = []
-        self.assumptions: set[ir.Assumption] = set()
-        self.needs: dict[str, int] = {}
-
-    @property
-    def ideal(self) -> dict[str, ir.Party]:
-        return {p.name: p for p in self.protocol.parties if p.ideal is not None}
+MAX_STATEMENTS = 20_000
+Path = tuple[int, ...]
 
 
 def narrate(protocol: ir.Protocol, sizes: Sizes, copies: int = 1) -> Trace:
-    """Run the protocol symbolically, `copies` executions that share what outlives one."""
-    trace = Trace(protocol, sizes)
-    run = _Run(trace, copies, cut_points(protocol))
-    for copy in range(copies):
-        run.copy = copy
-        run.inputs()
-        run.block(protocol.body, ())
-        trace.outputs.append(run.gathered())
-    return trace
+    """Run the protocol symbolically: `copies` executions that share what outlives one."""
+    run = _Run(Trace(protocol, sizes), copies)
+    for copy in range(1, copies + 1):
+        run.execution(copy)
+    return run.trace
+
+
+class Use(msgspec.Struct, frozen=True):
+    """One use of a PRF stream: the statement and iteration, (modulus, shape), and the draw it is."""
+
+    where: tuple[Path, tuple[int, ...]]
+    kind: tuple[int, tuple[int, ...]]
+    atom: int
+    value: pl.Poly
+
+
+class _Missing(Exception):
+    """A variable that the party does not have; `told` once it was reported."""
+
+    def __init__(self, text: str, told: bool) -> None:
+        super().__init__(text)
+        self.told = told
 
 
 class _Run:
-    def __init__(self, trace: Trace, copies: int, cuts: dict[str, tuple[int, tuple[int, ...]]]) -> None:
-        self.trace, self.copies, self.cuts = trace, copies, cuts
-        self.copy = 0
+    def __init__(self, trace: Trace, copies: int) -> None:
+        self.trace, self.copies = trace, copies
+        self.statements = 0
+        self.copy = 1
         self.iteration: tuple[int, ...] = ()
-        self.lived: dict[tuple[object, ...], object] = {}
+        self.vars: dict[str, dict[str, Value]] = {}
+        self.numbers: dict[str, dict[str, ir.Number]] = {}
+        self.depths: dict[tuple[str, str], tuple[str, int]] = {}
+        self.keys: dict[str, Key] = {}
         self.blind: set[tuple[str, str]] = set()
+        self.made: dict[tuple[object, ...], Value | Key] = {}
+        self.streams: dict[tuple[object, ...], list[Use]] = {}
+        self.labels: dict[str, Path] = {}
+        self.loops: dict[Path, int] = {}
 
-    # ---- inputs
-    def inputs(self) -> None:
-        trace = self.trace
-        values: dict[str, Value] = {}
-        for store in trace.vars.values():
-            store.clear()
-        for given in trace.protocol.inputs:
-            scope = (LEVELS[given.lifetime], ())
-            tag = self._tag(scope)
-            match given.holding:
-                case ir.Shared():
-                    values[given.name] = self._pieces(given, given.holding, scope, tag)
-                case _:
-                    holders = None if isinstance(given.holding, ir.Public) else given.holding.parties
-                    value = self._atom_value(given, given.name, tag, scope, holders)
-                    values[given.name] = value
-                    for party in trace.vars if holders is None else holders:
-                        trace.vars[party][given.name] = value
-        trace.values.append(values)
+    def execution(self, copy: int) -> None:
+        self.copy = copy
+        self.vars = {p.name: {} for p in self.trace.protocol.parties}
+        self.depths, self.keys, self.blind = {}, {}, set()
+        self.trace.copies.append(Copy())
+        for place, given in enumerate(self.trace.protocol.inputs):
+            self.give(given, (-1, place))
+        self.block(self.trace.protocol.body, (), ())
+        for output in self.trace.protocol.outputs:
+            self.collect(output)
 
-    def _atom_value(
-        self, given: ir.Input, name: str, tag: str, scope: Scope, holders: tuple[str, ...] | None
-    ) -> Value:
-        trace = self.trace
-        value = self._new(name, tag, "input", given.type)
-        for poly in tn.parts_of(value):
-            for atom in pl.atoms_of(poly):
-                trace.inputs[atom] = (given, None if holders is None else frozenset(holders))
-                trace.input_scope[atom] = scope
-        return value
-
-    def _pieces(self, given: ir.Input, holding: ir.Shared, scope: Scope, tag: str) -> Value:
-        trace = self.trace
-        rows: list[tuple[ir.Piece, list[int]]] = []
-        terms: list[Value] = []
-        for piece in holding.pieces:
+    # ---- inputs and outputs ----
+    def give(self, given: ir.Input, path: Path) -> None:
+        scope, copy = scope_of(given.lifetime, ()), self.trace.copies[-1]
+        if not isinstance(given.holding, ir.Shared):
+            holders = None if isinstance(given.holding, ir.Public) else frozenset(given.holding.parties)
+            atom, value = self.atom(given.name, given.type, "input", scope, path)
+            self.trace.inputs[atom] = InputFacts(given, None, holders, scope)
+            copy.values[given.name] = value
+            for party in self.vars if holders is None else holders:
+                self.hold(party, given.name, value)
+            return
+        terms: list[pl.Poly] = []
+        rows = copy.pieces.setdefault(given.name, [])
+        for place, piece in enumerate(given.holding.pieces):
             name = f"{given.name}.{piece.label}"
-            value = self._atom_value(given, name, tag, scope, piece.holders)
-            rows.append((piece, [next(iter(pl.atoms_of(p))) for p in tn.parts_of(value)]))
+            atom, value = self.atom(name, given.type, "input", scope, (*path, place))
+            self.trace.inputs[atom] = InputFacts(given, piece, frozenset(piece.holders), scope)
+            rows.append((piece, atom))
+            terms.append(pl.scale(piece.coefficient, value))
             for party in piece.holders:
-                trace.vars[party][name] = value
-            terms.append(tn.entrywise(lambda ps, c=piece.coefficient: pl.scale(c, ps[0]), [value]))
-        if not any(g is given and r == rows for g, r in trace.pieces):
-            trace.pieces.append((given, rows))
-        return tn.entrywise(lambda ps: pl.add(*ps), terms)
+                self.hold(party, name, value)
+        copy.values[given.name] = pl.add(*terms)
 
-    def _tag(self, scope: Scope) -> str:
-        """Distinguishes the copies of what lives no longer than an execution."""
-        if scope[0] < LEVELS["execution"]:
-            return ""
-        copy = f"#{self.copy + 1}" if self.copies > 1 else ""
-        return copy + "".join(f"@{i}" for i in self.iteration)
+    def collect(self, output: ir.Output) -> None:
+        """The output's variables where they have to be; a missing one is a finding."""
+        for party, name in output_variables(output, list(self.vars)):
+            value = self.vars[party].get(name)
+            if value is not None:
+                self.trace.copies[-1].outputs[party, name] = value
+            elif (party, name) not in self.blind and self.copy == 1:
+                text = f"{party} never gets {name}, a part of the output {output.name}"
+                self.trace.findings.append(Finding("protocol.missing-output", text, (output.origin,)))
 
-    def _new(self, name: str, tag: str, kind: str, type_: ir.TensorType) -> Value:
-        """A new atom, or several side by side where the text slices the variable."""
-        trace, number = self.trace, type_.number
-        shape = trace.sizes.shape(type_.shape)
-        axis, points = self.cuts.get(name, (0, ()))
-        points = tuple(p for p in points if shape and 0 < p < shape[axis])
-        bits, signed = (number.bits, number.signed) if isinstance(number, ir.Integer) else (0, False)
-        modulus = modulus_of(number)
-        parts: list[Value] = []
-        for low, high in zip((0, *points), (*points, shape[axis] if shape else 1), strict=True):
-            part = shape[:axis] + (high - low,) + shape[axis + 1 :] if points else shape
-            label = f"{name}{tag}[{low}:{high}]" if points else f"{name}{tag}"
-            atom = trace.atoms.add(Atom(label, kind, modulus, part, bits, signed))  # type: ignore[arg-type]
-            parts.append(pl.whole(atom, modulus, part))
-        return tn.concat(parts, axis) if points else parts[0]
+    def hold(self, party: str, name: str, value: Value, at: tuple[str, int] = ("", 0)) -> None:
+        self.vars[party][name] = value
+        self.depths[party, name] = at
+        self.blind.discard((party, name))
 
-    # ---- statements
-    def block(self, body: tuple[ir.Statement, ...], loops: tuple[int, ...]) -> None:
+    # ---- statements ----
+    def block(self, body: tuple[ir.Statement, ...], loops: tuple[int, ...], path: Path) -> None:
         for place, statement in enumerate(body):
-            self.statement(statement, loops, place)
+            self.statements += 1
+            if self.statements > MAX_STATEMENTS:
+                raise pl.TooLarge(f"more than {MAX_STATEMENTS} statements once loops are unrolled")
+            self.statement(statement, loops, (*path, place))
 
-    def statement(self, st: ir.Statement, loops: tuple[int, ...], place: int) -> None:
-        del place
+    def statement(self, st: ir.Statement, loops: tuple[int, ...], path: Path) -> None:
         match st:
             case ir.KeyDraw():
-                self._key(st, loops)
+                self.key(st, scope_of(st.lifetime, loops), path)
             case ir.Draw():
-                self._draw(st, loops)
+                self.draw(st, loops, path)
             case ir.Assign():
-                value = self._value(st.party, st.value, st.origin)
-                self.trace.vars[st.party][st.target] = value
-                self.trace.depths[st.party, st.target] = self._depth_of(st.party, st.value)
+                self.assign(st)
             case ir.Send():
-                self._send(st)
+                self.send(st)
             case ir.Check():
-                self.trace.checks.append((st, self._value(st.party, st.value, st.origin)))
+                self.check(st)
             case ir.When():
-                self._when(st, loops)
+                self.when(st, loops, path)
             case ir.Repeat():
-                self._repeat(st, loops)
+                self.repeat(st, loops, path)
             case ir.Bundle():
                 pass
+            case _:
+                assert_never(st)
 
-    def _key(self, st: ir.KeyDraw, loops: tuple[int, ...]) -> None:
-        scope = (LEVELS[st.lifetime], loops)
-        key = self.lived.get(("key", st.name, self._tag(scope)))
+    def assign(self, st: ir.Assign) -> None:
+        value = self.value(st.party, st.value, st.origin)
+        if value is None:
+            self.vars[st.party].pop(st.target, None)
+            self.blind.add((st.party, st.target))
+            return
+        self.hold(st.party, st.target, value, self.depth(st.party, st.value, st.phase))
+
+    def send(self, st: ir.Send) -> None:
+        if st.name in self.keys:
+            self.send_key(st, self.keys[st.name])
+            return
+        value = self.value(st.sender, ir.Ref(st.name), st.origin)
+        if value is None:
+            self.blind |= {(r, st.name) for r in st.receivers}
+            return
+        depth = self.depth(st.sender, ir.Ref(st.name), st.phase)[1] + self.hop(st.sender, st.receivers)
+        number = self.number(value)
+        self.trace.messages.append(
+            Message(st.name, st.sender, st.receivers, value, number, st.phase, depth, self.copy, st.origin)
+        )
+        for receiver in st.receivers:
+            self.hold(receiver, st.name, value, (st.phase, depth))
+
+    def number(self, value: Value) -> ir.Number:
+        """The number type of a value; integers as wide as their atoms say."""
+        modulus = tn.modulus_of(value)
+        if modulus:
+            return ir.Ring(modulus)
+        return ir.Integer(max((integer_bits(p, self.trace) for p in tn.parts_of(value)), default=1), True)
+
+    def hop(self, sender: str, receivers: tuple[str, ...]) -> int:
+        """Rounds that a message takes: a primitive takes its own when it answers, none when it is asked."""
+        ideal = {p.name: p for p in self.trace.protocol.parties if p.ideal is not None}
+        if sender in ideal:
+            assumption = ideal[sender].ideal
+            if assumption is not None:
+                self.trace.assumptions.add(assumption)
+            return ideal[sender].cost.rounds
+        return 0 if set(receivers) <= set(ideal) else 1
+
+    def send_key(self, st: ir.Send, key: Key) -> None:
+        if st.sender not in key.holders:
+            text = f"{st.sender} does not hold the key {st.name} and cannot send it"
+            self.trace.findings.append(Finding("protocol.knowledge", text, (st.origin,)))
+            return
+        key.holders |= set(st.receivers)
+        self.trace.deliveries.append(Delivery(st.name, st.sender, st.receivers, 128, 1, st.phase, st.origin))
+
+    def check(self, st: ir.Check) -> None:
+        value = self.value(st.party, st.value, st.origin)
+        if value is None:
+            return
+        self.trace.checks.append((st, value))
+        everybody = frozenset(p.name for p in self.trace.protocol.parties)
+        if any(p.terms for p in tn.parts_of(value)):
+            what = f"whether {st.party} aborts"
+            self.trace.seen.append(Seen(value, everybody, what, self.copy, st.origin))
+
+    def when(self, st: ir.When, loops: tuple[int, ...], path: Path) -> None:
+        value = self.value(st.party, st.condition, st.origin)
+        if value is not None:
+            what = f"whether the branch on a value of {st.party} is taken"
+            self.trace.seen.append(Seen(value, participants(st.body), what, self.copy, st.origin))
+        self.apart(st.body, loops, path)
+
+    def repeat(self, st: ir.Repeat, loops: tuple[int, ...], path: Path) -> None:
+        outer = self.iteration
+        if isinstance(st.count, int):
+            for i in range(st.count):
+                self.iteration = (*outer, i)
+                self.block(st.body, loops, path)
+        else:
+            for i in range(self.copies):
+                self.iteration = (*outer, i)
+                self.apart(st.body, (*loops, self.loops.setdefault(path, len(self.loops))), path)
+        self.iteration = outer
+
+    def apart(self, body: tuple[ir.Statement, ...], loops: tuple[int, ...], path: Path) -> None:
+        """A body that nothing after it can look into."""
+        before = {party: dict(store) for party, store in self.vars.items()}
+        self.block(body, loops, path)
+        self.vars = before
+
+    # ---- draws ----
+    def tag(self, scope: Scope) -> str:
+        """Distinguishes what is drawn or given anew in every execution and iteration."""
+        if scope[0] < LEVELS["execution"]:
+            return ""
+        copy = str(self.copy) if self.copies > 1 else ""
+        return copy + "".join(f"@{i}" for i in self.iteration)
+
+    def atom(self, name: str, t: ir.TensorType, kind: str, scope: Scope, path: Path) -> tuple[int, pl.Poly]:
+        """The atom that this statement makes in this run; two statements never make the same one."""
+        label = f"{name}{self.tag(scope)}"
+        while self.labels.setdefault(label, path) != path:
+            label += "'"
+        modulus, shape = modulus_of(t.number), self.trace.sizes.shape(t.shape)
+        wide = (t.number.bits, t.number.signed) if isinstance(t.number, ir.Integer) else (0, False)
+        made = Atom(label, "draw" if kind == "draw" else "input", modulus, shape, *wide)
+        number = self.trace.atoms.add(made)
+        return number, pl.whole(number, modulus, shape)
+
+    def key(self, st: ir.KeyDraw, scope: Scope, path: Path) -> None:
+        place = (path, self.tag(scope))
+        key = self.made.get(place)
         if not isinstance(key, Key):
             key = Key(st.name, st.holders, scope)
-            self.lived["key", st.name, self._tag(scope)] = key
-            self.trace.all_keys.append(key)
-        self.trace.keys[st.name] = key
+            self.made[place] = key
+        self.keys[st.name] = key
+        if len(st.holders) > 1:
+            first, rest = st.holders[0], st.holders[1:]
+            self.trace.deliveries.append(Delivery(st.name, first, rest, st.bits, 1, st.phase, st.origin))
 
-    def _draw(self, st: ir.Draw, loops: tuple[int, ...]) -> None:
-        scope = (LEVELS[st.lifetime], loops)
-        holders, key, name = frozenset(st.holders), -1, st.name
+    def draw(self, st: ir.Draw, loops: tuple[int, ...], path: Path) -> None:
+        scope = scope_of(st.lifetime, loops)
         if isinstance(st.via, ir.ViaPrf):
-            source = self.trace.keys.get(st.via.key)
-            if source is None:
-                self._finding("knowledge", f"no key {st.via.key}", st.origin)
-                return
-            for party in [p for p in st.holders if p not in source.holders]:
-                text = f"{party} does not hold the key {st.via.key} and cannot expand it"
-                self._finding("knowledge", text, st.origin)
-            self.trace.assumptions.add(ir.Assumption("prf"))
-            key = self.trace.all_keys.index(source)
-            if "counter" not in st.via.label:
-                scope = min(scope, source.scope)
-            name = f"{st.name}"
-            self._stream(st, source, scope)
-        elif len(st.holders) > 1 and st.phase:
-            self._drawn_message(st)
-        value = self._new(name, self._draw_tag(st, scope), "draw", st.type)
-        value = self._same_stream(st, key, value, scope)
-        for poly in tn.parts_of(value):
-            for atom in pl.atoms_of(poly):
-                self.trace.draws.setdefault(atom, DrawFacts(st.name, holders, key, scope, st.origin))
-                known = self.trace.draws[atom]
-                if not holders <= known.holders:
-                    both = known.holders | holders
-                    self.trace.draws[atom] = DrawFacts(known.name, both, key, known.scope, known.origin)
+            self.expand(st, st.via, scope, path)
+            return
+        atom, value = self.atom(st.name, st.type, "draw", scope, path)
+        facts = self.trace.draws.setdefault(atom, DrawFacts(st.name, scope, None, st.origin))
+        facts.holders |= set(st.holders)
+        depth = 1 if len(st.holders) > 1 else 0
+        for place, party in enumerate(st.holders):
+            self.hold(party, st.name, value, (st.phase, depth if place else 0))
+        if len(st.holders) > 1:
+            bits = element_bits(st.type.number)
+            entries = size_of(value.shape)
+            first, rest = st.holders[0], st.holders[1:]
+            self.trace.deliveries.append(Delivery(st.name, first, rest, bits, entries, st.phase, st.origin))
+
+    def expand(self, st: ir.Draw, via: ir.ViaPrf, scope: Scope, path: Path) -> None:
+        """`prf(key, label)`: one draw, whatever its length, for every use of the label while the key lives."""
+        key = self.keys.get(via.key)
+        absent = [p for p in st.holders if key is None or p not in key.holders]
+        if key is None or absent:
+            text = f"{' and '.join(absent)} cannot expand {st.name}: the key {via.key} is not theirs"
+            self.trace.findings.append(Finding("protocol.knowledge", text, (st.origin,)))
+        if key is None:
+            self.blind |= {(p, st.name) for p in st.holders}
+            return
+        self.trace.assumptions.add(ir.Assumption("prf"))
+        if "counter" not in via.label and scope > key.scope:
+            text = f"{st.name} repeats: the key {via.key} outlives it and the label has no counter"
+            self.reused(text, st.origin)
+        value = self.stream(st, via, key, key.scope if "counter" not in via.label else max(scope, key.scope), path)
         for party in st.holders:
-            self.trace.vars[party][st.name] = value
+            if party not in absent:
+                self.hold(party, st.name, value)
+
+    def stream(self, st: ir.Draw, via: ir.ViaPrf, key: Key, scope: Scope, path: Path) -> Value:
+        """The draw that the stream of this key and label is; a second length or ring of it masks nothing."""
+        counted = "counter" in via.label
+        uses = self.streams.setdefault((id(key), via.label, self.tag(scope) if counted else ""), [])
+        where = (path, () if counted else self.iteration)
+        if uses and any(use.where != where for use in uses):
+            self.reused(f"{st.name} repeats: prf({via.key}, {', '.join(via.label)}) is already in use", st.origin)
+        kind = (modulus_of(st.type.number), self.trace.sizes.shape(st.type.shape))
+        same = next((use for use in uses if use.kind == kind), None)
+        if same is None:
+            atom, value = self.atom(st.name, st.type, "draw", scope, path)
+            same = Use(where, kind, atom, value)
+            self.trace.draws[atom] = DrawFacts(st.name, scope, key, st.origin)
+        uses.append(Use(where, kind, same.atom, same.value))
+        if len({use.atom for use in uses}) > 1:
+            for use in uses:
+                self.trace.draws[use.atom].blocked = "one stream under two shapes"
+        self.trace.draws[same.atom].holders |= set(st.holders)
+        return same.value
+
+    def reused(self, text: str, origin: int) -> None:
+        if self.copy == 1:
+            self.trace.findings.append(Finding("protocol.reused-stream", text, (origin,)))
+
+    # ---- expressions ----
+    def value(self, party: str, expr: ir.Expr, origin: int) -> Value | None:
+        """The term, or None with a finding."""
+        try:
+            self.keys_held(party, expr)
+            return evaluate(expr, lambda name: self.lookup(party, name), self.trace.atoms, self.trace.sizes)
+        except _Missing as missing:
+            if not missing.told and self.copy == 1:
+                self.trace.findings.append(Finding("protocol.knowledge", str(missing), (origin,)))
+        except Misfit as misfit:
+            if self.copy == 1:
+                self.trace.findings.append(Finding("protocol.misfit", str(misfit), (origin,)))
+        return None
+
+    def lookup(self, party: str, name: str) -> Value:
+        if party not in self.vars:
+            raise _Missing(f"{party} is not a party of this protocol", False)
+        if name in self.vars[party]:
+            return self.vars[party][name]
+        if name in self.keys:
+            raise _Missing(f"the key {name} is used as a number", False)
+        holders = [p for p, store in self.vars.items() if name in store]
+        where = f"; {' and '.join(holders)} would" if holders else ""
+        raise _Missing(f"{party} does not hold {name}{where}", (party, name) in self.blind)
+
+    def keys_held(self, party: str, expr: ir.Expr) -> None:
+        for call in calls_of(expr):
+            for key in call.keys:
+                if key not in self.keys or party not in self.keys[key].holders:
+                    raise _Missing(f"{party} does not hold the key {key} that {call.fn} needs", False)
+
+    def depth(self, party: str, expr: ir.Expr, phase: ir.Phase) -> tuple[str, int]:
+        """The latest round of this phase that a value waits for."""
+        rounds = [self.depths.get((party, name), ("", 0)) for name in names_of(expr)]
+        return phase, max((r for at, r in rounds if at == phase), default=0)
+
+
+def integer_bits(poly: pl.Poly, trace: Trace) -> int:
+    """Bits that hold every value of an integer term (its magnitude)."""
+    total = 0
+    for (bound, leaves), coef in poly.terms.items():
+        part = abs(coef)
+        for size in bound:
+            part *= size
+        for atom, _ in leaves:
+            made = trace.atoms[atom]
+            part *= made.modulus or (1 << made.bits)
+        total += part
+    return max(1, total.bit_length())

@@ -1,0 +1,79 @@
+"""The ring in which a step's component computes, and the values that must fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import msgspec
+
+from pllm_lang.catalog.evaluate import term
+from pllm_lang.catalog.expr import Apply, Expr, Item
+from pllm_lang.catalog.facts import Facts, Interval
+from pllm_lang.exact.number import normal
+from pllm_lang.ir.plan import UNKNOWN, TensorType
+from pllm_lang.verify.view import PlanView, StepView
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A value in a carrier: `raw` is its range in the ring's units (fraction bits counted), None where unknown."""
+
+    name: str
+    part: str
+    modulus: int
+    facts: Facts
+    raw: Interval | None
+
+
+def carrier_modulus(view: StepView, plan: PlanView) -> int | None:
+    """The modulus of the component's `carrier`, else that of the operands' or results' format."""
+    component = view.component
+    if component is not None and component.carrier is not None:
+        return ring_modulus(component.carrier, view)
+    for type_ in (*view.step.types, *view.operand_types):
+        if type_ != UNKNOWN and plan.format_of(type_).modulus:
+            return int(plan.format_of(type_).modulus)
+    return None
+
+
+def ring_modulus(ring: Expr, view: StepView) -> int | None:
+    """The modulus that `ring(bits)`, `ring(modulus: q)` or a typed tensor of it stands for; None for anything else."""
+    if isinstance(ring, Item):
+        return ring_modulus(ring.base, view)
+    if not isinstance(ring, Apply) or ring.fn != "ring":
+        return None
+    named = dict(ring.named)
+    size = term(named.get("modulus") or ring.args[0], view.env)
+    if size is None or size.low != size.high or not isinstance(size.low, int):
+        return None
+    return size.low if "modulus" in named else 2**size.low
+
+
+def carried_values(view: StepView, plan: PlanView) -> Iterator[Carried]:
+    """The operands and results that the component takes into its carrier or gives out of it."""
+    component = view.component
+    if component is None:
+        return
+    protocol = component.protocol
+    own = {} if protocol is None else {spec.name: spec.format for spec in (*protocol.inputs, *protocol.outputs)}
+    for name, part, type_, facts in _values(view):
+        ring = own.get(name) or component.carrier
+        modulus = None if ring is None else ring_modulus(ring, view)
+        if modulus is not None:
+            yield Carried(name, part, modulus, facts, _raw(facts, type_, plan))
+
+
+def _values(view: StepView) -> Iterator[tuple[str, str, TensorType, Facts]]:
+    operands = zip(view.operator.operands, view.operand_types, strict=False)
+    for position, (spec, type_) in enumerate(operands):
+        yield spec.name, f"operand{position}", type_, view.env.facts[spec.name]
+    for position, (spec, type_) in enumerate(zip(view.operator.results, view.step.types, strict=True)):
+        yield spec.name, f"target{position}", type_, view.derived[position]
+
+
+def _raw(facts: Facts, type_: TensorType, plan: PlanView) -> Interval | None:
+    if facts.range is None:
+        return None
+    frac = 0 if type_ == UNKNOWN else plan.format_of(type_).frac
+    unit = Fraction(2) ** frac
+    return Interval(normal(facts.range.low * unit), normal(facts.range.high * unit))

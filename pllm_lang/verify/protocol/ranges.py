@@ -1,0 +1,35 @@
+"""How large the integer behind a term can be: for statistical masks and for truncations."""
+
+from __future__ import annotations
+
+from pllm_lang.verify.protocol.atoms import Atoms
+from pllm_lang.verify.protocol.polynomial import Poly
+from pllm_lang.verify.protocol.sizes import is_symbolic
+
+
+def integer_range(poly: Poly, atoms: Atoms, ranges: dict[int, int]) -> int | None:
+    """The least e with |F| <= 2^e for the integer F that the term stands for; None where an atom has no bound.
+
+    F takes the coefficients nearest to 0 and the atoms' centred values; the term is F modulo its modulus.
+    """
+    total = 0
+    for (bound, leaves), coef in poly.terms.items():
+        size = abs(coef - poly.modulus if poly.modulus and 2 * coef > poly.modulus else coef)
+        if any(is_symbolic(b) for b in bound):
+            return None
+        for b in bound:
+            size *= b
+        for atom, _ in leaves:
+            bits = _bits(atom, atoms, ranges)
+            if bits is None:
+                return None
+            size <<= bits
+        total += size
+    return max(0, (total - 1).bit_length()) if total else 0
+
+
+def _bits(atom: int, atoms: Atoms, ranges: dict[int, int]) -> int | None:
+    if atom in ranges:
+        return ranges[atom]
+    made = atoms[atom]
+    return made.bits if not made.modulus and made.bits else None

@@ -1,0 +1,176 @@
+"""The search for an order of substitutions that leaves no secret in a view.
+
+In: a `Problem`. Out: the steps, how every term ended, and, where the search is stuck, the terms that kept a
+secret. Depth first with bounded backtracking; masks that hide one term only come first. Stuck means *unproved*.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from pllm_lang.verify.protocol import polynomial as pl
+from pllm_lang.verify.protocol.allowed import Allowed, learn, through_outputs
+from pllm_lang.verify.protocol.atoms import Atom, homomorphic
+from pllm_lang.verify.protocol.masking import Mask, find_mask, solved
+from pllm_lang.verify.protocol.polynomial import Poly, atoms_of
+from pllm_lang.verify.protocol.problem import Problem, Term
+from pllm_lang.verify.protocol.scopes import Scope
+from pllm_lang.verify.protocol.splitting import split_problem
+from pllm_lang.verify.protocol.substitution import substitute
+
+MAX_NODES = 300
+MAX_TERMS = 512
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A mask used on a term (its number and part in the problem), and the fresh value that it became."""
+
+    term: Term
+    mask: Mask
+    seen: int
+
+
+class Solution(msgspec.Struct, frozen=True):
+    """`left` are the terms at the end, without what is known; `stuck` those of them that keep a secret."""
+
+    solved: bool
+    problem: Problem
+    allowed: Allowed
+    moves: tuple[Move, ...]
+    left: tuple[Term, ...]
+    stuck: tuple[Term, ...]
+
+
+class State(msgspec.Struct, frozen=True):
+    terms: tuple[Term, ...]
+    known: frozenset[int]
+    scopes: dict[int, Scope]
+    moves: tuple[Move, ...]
+
+
+def solve(problem: Problem) -> Solution:
+    problem = split_problem(problem)
+    allowed, known = learn(problem)
+    terms = tuple(_replaced(t, allowed.rewrite(t.poly)) for t in problem.terms)
+    search = _Search(problem, allowed)
+    start = State(search.simplified(terms, known), known, dict(problem.scopes), ())
+    found = search.run(start)
+    end = found or search.best or start
+    stuck = tuple(t for t in end.terms if search.keeps_secret(t.poly, end.known))
+    return Solution(found is not None, problem, allowed, end.moves, end.terms, stuck)
+
+
+def _replaced(term: Term, poly: Poly) -> Term:
+    return Term(term.number, term.message, term.part, poly, term.origin)
+
+
+class _Search:
+    def __init__(self, problem: Problem, allowed: Allowed) -> None:
+        self.problem, self.allowed = problem, allowed
+        self.nodes = 0
+        self.failed: set[frozenset[object]] = set()
+        self.best: State | None = None
+        self.best_stuck = 1 << 30
+        self._secret: dict[object, bool] = {}
+
+    def run(self, state: State) -> State | None:
+        bad = [t for t in state.terms if self.keeps_secret(t.poly, state.known)]
+        if not bad:
+            return state
+        if len(bad) < self.best_stuck:
+            self.best, self.best_stuck = state, len(bad)
+        self.nodes += 1
+        key = frozenset(t.poly.key() for t in state.terms)
+        if self.nodes > MAX_NODES or key in self.failed or len(state.terms) > MAX_TERMS:
+            return None
+        if any(not self.hidden_by(t.poly) for t in bad):
+            return None
+        for term, mask in self.choices(state, bad):
+            found = self.run(self.applied(state, term, mask))
+            if found is not None or self.nodes > MAX_NODES:
+                return found
+        self.failed.add(key)
+        return None
+
+    def keeps_secret(self, poly: Poly, known: frozenset[int]) -> bool:
+        """A secret is left, also after subtracting allowed outputs."""
+        key = poly.key()
+        if key not in self._secret:
+            secrets = self.problem.secrets
+            left = poly
+            if self.problem.atoms.in_poly(poly) & secrets and self.allowed.others:
+                left = through_outputs(poly, self.allowed.others, self.problem.atoms, secrets)
+                left = drop_known(left, known, self.problem)
+            self._secret[key] = bool(self.problem.atoms.in_poly(left) & secrets)
+        return self._secret[key]
+
+    def hidden_by(self, poly: Poly) -> set[int]:
+        return self.problem.atoms.in_poly(poly) & self.problem.masks
+
+    def choices(self, state: State, bad: list[Term]) -> list[tuple[Term, Mask]]:
+        """Where the rule applies, the most promising first."""
+        holding: dict[int, int] = {}
+        for term in state.terms:
+            for draw in self.hidden_by(term.poly):
+                holding[draw] = holding.get(draw, 0) + 1
+        wanted = {d for t in bad for d in self.hidden_by(t.poly)}
+        numbers = {t.number for t in bad}
+        ranked: list[tuple[tuple[int, ...], Term, Mask]] = []
+        for place, term in enumerate(state.terms):
+            for draw in sorted(self.hidden_by(term.poly) & wanted & atoms_of(term.poly)):
+                mask = find_mask(term.poly, draw, self.problem, state.scopes)
+                if mask is not None and self.may_substitute(state, term, mask):
+                    late = int(mask.distance > 0), int(term.number not in numbers)
+                    ranked.append(((*late, holding[draw], place, draw), term, mask))
+        ranked.sort(key=lambda row: row[0])
+        return [(term, mask) for _, term, mask in ranked]
+
+    def may_substitute(self, state: State, term: Term, mask: Mask) -> bool:
+        """A statistical mask stands for a centred value: it may only meet rings that the value maps to."""
+        atoms = self.problem.atoms
+        rings = {atoms[a].modulus for a in atoms_of(mask.rest) if atoms[a].modulus}
+        if not mask.distance or not rings:
+            return True
+        for other in state.terms:
+            if other is term or mask.draw not in atoms.in_poly(other.poly):
+                continue
+            plain = {a for a in atoms_of(other.poly) if mask.draw in atoms.inside(a)} == {mask.draw}
+            modulus = other.poly.modulus
+            if not plain or not modulus or not all(homomorphic(modulus, r) for r in rings):
+                return False
+        return True
+
+    def applied(self, state: State, term: Term, mask: Mask) -> State:
+        atoms = self.problem.atoms
+        bits = atoms[mask.draw].bits + 1
+        made = Atom(f"seen {len(state.moves)} {term.number}.{term.part}.{mask.draw}", "seen", mask.rest.modulus,
+                    term.poly.shape, 0 if mask.rest.modulus else bits, not mask.rest.modulus)
+        seen = atoms.add(made)
+        value = solved(mask, seen, self.problem)
+        known = state.known | {seen}
+        rest = tuple(
+            _replaced(t, substitute(t.poly, mask.draw, value, atoms)) for t in state.terms if t is not term
+        )
+        scopes = state.scopes | {seen: mask.scope}
+        moves = (*state.moves, Move(term, mask, seen))
+        return State(self.simplified(rest, known), known, scopes, moves)
+
+    def simplified(self, terms: tuple[Term, ...], known: frozenset[int]) -> tuple[Term, ...]:
+        """Without what is known, and without what occurs twice."""
+        out: dict[object, Term] = {}
+        for term in terms:
+            poly = drop_known(term.poly, known, self.problem)
+            if poly.terms:
+                out.setdefault(poly.key(), _replaced(term, poly))
+        return tuple(out.values())
+
+
+def drop_known(poly: Poly, known: frozenset[int], problem: Problem) -> Poly:
+    """The coalition can subtract every monomial whose leaves it all knows."""
+    atoms = problem.atoms
+
+    def is_known(atom: int) -> bool:
+        return all(a in known or atoms[a].kind == "call" for a in atoms.inside(atom))
+
+    terms = {m: c for m, c in poly.terms.items() if not all(is_known(a) for a, _ in m[1])}
+    return pl.Poly(poly.modulus, poly.shape, terms)

@@ -1,0 +1,57 @@
+"""An operand or result does not fit the ring that the component computes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.catalog.facts import Facts
+from pllm_lang.exact.number import text
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.carrier import Carried, carried_values
+from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
+from pllm_lang.verify.numbers import shown, shown_range
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import PlanView, StepView
+
+CODE = "bounds.carrier"
+
+
+def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
+    """Entering and leaving a carrier is an embedding and its centred lift; both owe the range."""
+    for carried in carried_values(view, plan):
+        yield _judge(carried, carried.facts)
+
+
+def _judge(carried: Carried, facts: Facts) -> Obligation:
+    limit = centred(carried.modulus)
+    ring = ring_text(carried.modulus)
+    if facts.range is None:
+        return Obligation(
+            CODE,
+            Verdict.UNPROVED,
+            0,
+            part=carried.part,
+            message=f"nothing bounds `{carried.name}`, which must fit {ring}",
+            limit=text(limit.high),
+            term=carried.name,
+            help="state a range of the inputs with `where abs(x) <= ...`",
+        )
+    raw = carried.raw
+    assert raw is not None
+    if inside(raw, limit):
+        return Obligation(CODE, Verdict.PROVED, 0, evidence=(carried.name, text(raw.low), text(raw.high)))
+    value, edge = excess_side(raw, limit)
+    needs = bits_for(raw)
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        0,
+        part=carried.part,
+        message=f"`{carried.name}` reaches {shown(value)}, outside {ring} which holds {shown_range(limit)}",
+        value=text(value),
+        limit=text(edge),
+        term=facts.rule or carried.name,
+        needs=str(needs),
+        notes=(f"proved range {shown_range(raw)}" + (f", from {facts.rule}" if facts.rule else ""),),
+        help=f"it needs a ring of {needs} bits, or a narrower range of the operands",
+    )

@@ -1,0 +1,60 @@
+"""A value inside a component leaves the ring that the component computes in (before truncation, in an opening)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.catalog.evaluate import tensor
+from pllm_lang.catalog.facts import Interval
+from pllm_lang.catalog.records import Clause
+from pllm_lang.exact.number import text
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.carrier import carrier_modulus
+from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
+from pllm_lang.verify.numbers import shown, shown_range
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import PlanView, StepView
+
+CODE = "bounds.intermediate"
+
+
+def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
+    """Every `intermediate` of the component fits the centred lift of its carrier."""
+    if view.component is None or not view.component.intermediates:
+        return
+    modulus = carrier_modulus(view, plan)
+    for clause in view.component.intermediates:
+        found = tensor(clause.expr, view.env)
+        yield _judge(clause, modulus, None if found is None else found.facts.range)
+
+
+def _judge(clause: Clause, modulus: int | None, found: Interval | None) -> Obligation:
+    if modulus is None:
+        return _unproved(clause, "no ring is declared that it must fit", "declare the component's `carrier`")
+    if found is None:
+        return _unproved(clause, "nothing bounds it", "state a range of the inputs with `where`")
+    limit = centred(modulus)
+    if inside(found, limit):
+        return Obligation(CODE, Verdict.PROVED, 0, evidence=(clause.name, text(found.low), text(found.high)))
+    value, edge = excess_side(found, limit)
+    needs = bits_for(found)
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        0,
+        part="step",
+        message=f"`{clause.name}` reaches {shown(value)}, outside {ring_text(modulus)} which holds {shown_range(limit)}",
+        value=text(value),
+        limit=text(edge),
+        term=clause.name,
+        needs=str(needs),
+        clause=clause.origin,
+        notes=(f"`{clause.name}` is an intermediate value, in raw units before it is truncated",),
+        help=f"it needs a ring of {needs} bits, fewer fraction bits, or a narrower range of the inputs",
+    )
+
+
+def _unproved(clause: Clause, why: str, help_: str) -> Obligation:
+    return Obligation(
+        CODE, Verdict.UNPROVED, 0, message=f"`{clause.name}`: {why}", term=clause.name, clause=clause.origin, help=help_
+    )

@@ -1,0 +1,54 @@
+"""An input or weight is said to reach values that its format cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.exact.number import exact
+from pllm_lang.ir.plan import Bound, Input, State, Weight
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.initial import format_range
+from pllm_lang.verify.limits import format_text
+from pllm_lang.verify.numbers import shown, shown_range
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import PlanView
+
+CODE = "bounds.stated_range"
+
+
+def check_plan(plan: PlanView, _flow: Flow) -> Iterator[Obligation]:
+    """Every stated range of an input, weight or state is one that its format holds, and not empty."""
+    given = (*plan.plan.inputs, *plan.plan.weights, *plan.plan.states)
+    staged = (one for stage in plan.plan.stages for one in stage.inputs)
+    for one in (*given, *staged):
+        yield from _judge(one, plan)
+
+
+def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation]:
+    format_ = plan.format_of(given.type)
+    limit = format_range(format_)
+    low, high = _stated(given.bounds)
+    if low is not None and high is not None and low > high:
+        yield _refuted(given.value, f"no value is both at least {shown(low)} and at most {shown(high)}", str(low))
+        return
+    if limit is None:
+        return
+    for value in (low, high):
+        if value is not None and not limit.low <= value <= limit.high:
+            told = f"{shown(value)} is outside {format_text(format_)}, which holds {shown_range(limit)}"
+            yield _refuted(given.value, told, str(value))
+            return
+    yield Obligation(CODE, Verdict.PROVED, given.value)
+
+
+def _stated(bounds: tuple[Bound, ...]) -> tuple[int | None, int | None]:
+    lows = [exact(b.limit) for b in bounds if b.slot == "min"] + [-exact(b.limit) for b in bounds if b.slot == "max_abs"]
+    highs = [exact(b.limit) for b in bounds if b.slot in ("max", "max_abs")]
+    return max(lows, default=None), min(highs, default=None)  # type: ignore[return-value]
+
+
+def _refuted(value: int, message: str, at: str) -> Obligation:
+    return Obligation(
+        CODE, Verdict.REFUTED, value, message=message, value=at, help="choose a wider format, or state the true range"
+    )
