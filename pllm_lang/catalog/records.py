@@ -24,7 +24,9 @@ class Clause(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ParamSpec(msgspec.Struct, frozen=True, array_like=True):
-    """A parameter: `kind` is what it accepts, `allowed` a list or a range, None where anything of the kind goes."""
+    """A parameter: `kind` is what it accepts; `allowed` None where anything of the kind goes, else a `ListOf`, a `Between`,
+    a comparison with the parameter (`Apply(">=", (Ref(name), limit))`), or `Apply` of `text` (a range of lengths, or
+    `pattern:`) or `list` (the kind of its items)."""
 
     name: str
     kind: Literal[
@@ -221,6 +223,7 @@ class Record(msgspec.Struct, frozen=True):
     under: str = ""
     fields: dict[str, Expr] = {}
     clauses: tuple[Clause, ...] = ()
+    params: tuple[ParamSpec, ...] = ()
     field_origins: dict[str, Origin] = {}
     doc: str = ""
     origin: Origin = NOWHERE

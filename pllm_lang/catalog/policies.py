@@ -1,0 +1,155 @@
+"""`policy b tightens a`: what b inherits, and that it loosens nothing.
+
+A policy that tightens takes over all of the other; what it states itself may only be stricter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import msgspec
+
+from pllm_lang.catalog.expr import Num
+from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.read.module import AnyRecord
+from pllm_lang.catalog.records import AdversaryRule, ClaimRule, Policy
+from pllm_lang.text.finding import Finding, Span
+
+_STRENGTH = {"semi_honest": 0, "covert": 1, "malicious": 2}
+_BUDGETS = ("failure_budget", "error_budget")
+
+
+def check_tightening(records: Mapping[str, AnyRecord], library: Library) -> list[Finding]:
+    """`policies.loosened` for every policy of a project that weakens what it says it tightens."""
+    findings: list[Finding] = []
+    for key, record in records.items():
+        if not isinstance(record, Policy) or not record.tightens:
+            continue
+        span = Span(record.origin.file, record.origin.start, record.origin.end)
+        if key in ancestry(record, library):
+            findings.append(
+                Finding(
+                    "names.cycle", f"`{record.name}` tightens itself", span, help="tighten another policy"
+                )
+            )
+            continue
+        base = effective(record.tightens, library)
+        for what in loosened(base, record) if base else ():
+            message = f"`{record.name}` says that it tightens `{base.name if base else ''}`, but {what}"
+            findings.append(
+                Finding(
+                    "policies.loosened",
+                    message,
+                    span,
+                    help="remove it, or declare a policy that tightens nothing",
+                )
+            )
+    return findings
+
+
+def ancestry(policy: Policy, library: Library) -> list[str]:
+    """Keys of the policies that a policy tightens, nearest first; ends where it comes round."""
+    keys: list[str] = []
+    while policy.tightens and policy.tightens not in keys:
+        keys.append(policy.tightens)
+        found = library.policy(policy.tightens)
+        if found is None:
+            break
+        policy = found
+    return keys
+
+
+def effective(key: str, library: Library) -> Policy | None:
+    """The policy under `key` with all that it inherits."""
+    policy = library.policy(key)
+    if policy is None:
+        return None
+    for parent in ancestry(policy, library):
+        above = library.policy(parent)
+        policy = inherit(above, policy) if above is not None and parent != key else policy
+    return policy
+
+
+def inherit(base: Policy, policy: Policy) -> Policy:
+    """`policy` with what only `base` states."""
+    return msgspec.structs.replace(
+        policy,
+        parties=policy.parties or base.parties,
+        adversaries=policy.adversaries or base.adversaries,
+        learns={**base.learns, **policy.learns},
+        claims=_joined_claims(base.claims, policy.claims),
+        forbids=tuple(dict.fromkeys((*base.forbids, *policy.forbids))),
+        security={**base.security, **policy.security},
+        fields={**base.fields, **policy.fields},
+    )
+
+
+def loosened(base: Policy, policy: Policy) -> list[str]:
+    """In words, everything that `policy` states more weakly than `base`."""
+    found: list[str] = []
+    missing = [p for p in base.parties if policy.parties and p not in policy.parties]
+    added = [p for p in policy.parties if p not in base.parties]
+    if missing or added:
+        found.append(
+            "it has other parties: "
+            + ", ".join([*(f"without {p}" for p in missing), *(f"with {p}" for p in added)])
+        )
+    for party, learnt in policy.learns.items():
+        more = [w for w in learnt if w not in base.learns.get(party, ())]
+        if more:
+            found.append(f"`{party}` may learn {', '.join(more)} as well")
+    if policy.adversaries:
+        found += [
+            _adversary_text(rule)
+            for rule in base.adversaries
+            if not any(_covers(new, rule) for new in policy.adversaries)
+        ]
+    for sort, bits in policy.security.items():
+        if sort in base.security and _number(bits) < _number(base.security[sort]):
+            found.append(f"it asks for {bits} bits of {sort} security instead of {base.security[sort]}")
+    for name in _BUDGETS:
+        new, old = policy.fields.get(name), base.fields.get(name)
+        if isinstance(new, Num) and isinstance(old, Num) and Fraction(new.value) > Fraction(old.value):
+            found.append(f"its `{name}` is {new.value} instead of {old.value}")
+    for claim in policy.claims:
+        found += _claim_loosened(claim, [c for c in base.claims if c.claim == claim.claim])
+    return found
+
+
+def _covers(new: AdversaryRule, old: AdversaryRule) -> bool:
+    """Whether every coalition that `old` allows is allowed by `new`, behaving at least as badly."""
+    return (
+        _STRENGTH.get(new.kind, -1) >= _STRENGTH.get(old.kind, 3)
+        and set(old.among) <= set(new.among)
+        and min(new.count, len(old.among)) >= old.count
+    )
+
+
+def _adversary_text(rule: AdversaryRule) -> str:
+    return f"no adversary of it covers `{rule.kind} corrupts {rule.count} of [{', '.join(rule.among)}]`"
+
+
+def _claim_loosened(claim: ClaimRule, older: list[ClaimRule]) -> list[str]:
+    found: list[str] = []
+    for old in older:
+        for name in ("outcomes", "refinements"):
+            new_list, old_list = getattr(claim, name), getattr(old, name)
+            more = [w for w in new_list if w not in old_list] if old_list else []
+            if more or (old_list and not new_list):
+                found.append(
+                    f'it accepts other {name} of the claim "{claim.claim}": {", ".join(more) or "any"}'
+                )
+    return found
+
+
+def _joined_claims(base: tuple[ClaimRule, ...], own: tuple[ClaimRule, ...]) -> tuple[ClaimRule, ...]:
+    restated = {claim.claim for claim in own}
+    return (*(claim for claim in base if claim.claim not in restated), *own)
+
+
+def _number(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except ValueError:
+        return Fraction(0)

@@ -1,0 +1,1 @@
+"""From syntax to records: one file a kind of declaration."""

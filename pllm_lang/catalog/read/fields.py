@@ -1,0 +1,225 @@
+"""Which fields and items a declaration of each kind may have: one table, for reading, completion, hover and docs.
+
+`accepts` says what a value may be:
+`word` and `words` bare names; `text` and `texts` strings; `integer`, `number`, `boolean`; `bytes`, `seconds`, `bits` a number
+with a unit of that dimension, or an expression; `map`; `list`; `expression` anything; `operators`, `components`,
+`holding`, `policy`, `plan`, `model`, `record` names of declarations of that kind (calls with arguments allowed).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class FieldSpec(msgspec.Struct, frozen=True):
+    name: str
+    accepts: str
+    doc: str
+    required: bool = False
+    allowed: tuple[str, ...] = ()
+
+
+COMPONENT_KINDS = (
+    "method",
+    "schedule",
+    "pass",
+    "role",
+    "preparation",
+    "state",
+    "verification",
+    "kernels",
+    "metric",
+)
+PHASES = ("benchmark", "model_lowering", "preparation", "compilation", "offline", "online", "runtime")
+
+_ID = (
+    FieldSpec("version", "text", "version of this record, compared as a version"),
+    FieldSpec("source", "text", "where the facts of this record come from"),
+)
+
+FIELDS: dict[str, tuple[FieldSpec, ...]] = {
+    "format": (
+        FieldSpec("scale", "word", "axis along which values carry a scale of their own", allowed=("row", "column", "tensor")),
+        FieldSpec("bits", "integer", "storage width in bits, where it is not the one that the values need"),
+    ),
+    "holding": (
+        FieldSpec("kind", "word", "how the pieces make the value", required=True,
+                  allowed=("additive", "replicated", "masked", "garbled", "encrypted", "boolean_shares", "shamir")),
+        FieldSpec("n_parties", "expression", "how many parties hold pieces: a number, a list of numbers, or a range", required=True),
+        FieldSpec("pieces", "map", "piece to the indices of the parties that hold it"),
+        FieldSpec("value", "expression", "the value, rebuilt from the pieces"),
+        FieldSpec("threshold", "expression", "the largest number of holders that together learn nothing"),
+        FieldSpec("bits", "expression", "width of one piece in bits"),
+    ),
+    "operator": (
+        FieldSpec("shape", "expression", "a condition on shapes, where the signature cannot say it"),
+        FieldSpec("note", "text", "why the rules hold"),
+        FieldSpec("monotone", "words", "operands in which every result entry is monotone"),
+        FieldSpec("reveals", "words", "operands that a plain execution discloses"),
+    ),
+    "component": (
+        FieldSpec("kind", "word", "what it is", required=True, allowed=COMPONENT_KINDS),
+        *_ID,
+        FieldSpec("implements", "operators", "operators that a method computes"),
+        FieldSpec("takes", "map", "operand to the format or holding it is taken in"),
+        FieldSpec("gives", "map", "result to the format or holding it is given in"),
+        FieldSpec("carrier", "expression", "the ring that it computes in"),
+        FieldSpec("failure", "expression", "failure probability of one result entry in one call"),
+        FieldSpec("domain", "expression", "the range that it is right on"),
+        FieldSpec("primitive", "word", "what it assumes instead of a protocol text"),
+        FieldSpec("roles", "words", "roles that parties take in it"),
+        FieldSpec("phases", "words", "when it acts", allowed=PHASES),
+        FieldSpec("n_parties", "expression", "how many parties it is good for: a number, a list or a range"),
+        FieldSpec("adversaries", "words", "what it is secure against", allowed=("semi_honest", "malicious", "covert")),
+        FieldSpec("reveals", "words", "what it discloses beyond its outputs"),
+        FieldSpec("host_features", "texts", "features that the host must offer"),
+        FieldSpec("memory", "bytes", "bytes that a party needs for one call"),
+        FieldSpec("security", "map", "security level in bits, by sort (computational, statistical)"),
+        FieldSpec("cost", "map", "rounds, bytes and material of one call"),
+        FieldSpec("material", "map", "one-use material of one call, by kind"),
+        FieldSpec("evidence", "list", "what shows that the record is true"),
+        FieldSpec("assumptions", "list", "what it rests on"),
+        FieldSpec("claims", "map", "what its authors claim, re-derived by the audit"),
+        FieldSpec("constants", "map", "tables and coefficients of its formula"),
+        FieldSpec("formula", "expression", "what it computes instead of the operator's meaning"),
+        FieldSpec("defects", "list", "known defects, by version and feature"),
+        FieldSpec("keeps", "words", "what a pass leaves unchanged"),
+        FieldSpec("needs", "words", "what a pass asks of a model"),
+        FieldSpec("category", "text", "category in the component registry of the SDK"),
+        FieldSpec("category_version", "text", "version of that category"),
+        FieldSpec("provider", "text", "who publishes it"),
+        FieldSpec("distribution", "text", "the package that it comes in"),
+        FieldSpec("capabilities", "texts", "what it offers, in the words of the registry"),
+        FieldSpec("unit", "word", "unit of a metric"),
+        FieldSpec("better", "word", "which direction of a metric is better", allowed=("lower", "higher")),
+        FieldSpec("note", "text", "what else a reader should know"),
+    ),
+    "kernel": (
+        *_ID,
+        FieldSpec("operations", "words", "operations it offers", required=True),
+        FieldSpec("variants", "words", "instruction sets that it has code for, best first", required=True),
+        FieldSpec("threads", "expression", "how many threads it may use"),
+        FieldSpec("memory", "bytes", "bytes it needs for one call"),
+        FieldSpec("formats", "map", "operand to the format it takes"),
+        FieldSpec("exact", "boolean", "whether results are exact"),
+        FieldSpec("header", "text", "file in `cpp_kernels/` that holds it"),
+        FieldSpec("backend", "components", "the kernel backend it belongs to"),
+        FieldSpec("defects", "list", "known defects: versions, features and the condition under which results are wrong"),
+        FieldSpec("evidence", "list", "what shows that it is right"),
+        FieldSpec("note", "text", "what else a reader should know"),
+    ),
+    "primitive": (
+        *_ID,
+        FieldSpec("kind", "word", "what sort of thing is assumed"),
+        FieldSpec("ideal", "text", "its ideal behaviour", required=True),
+        FieldSpec("assumption", "text", "what it rests on", required=True),
+        FieldSpec("adversary", "words", "against whom", allowed=("semi_honest", "malicious", "covert")),
+        FieldSpec("security", "expression", "security level in bits", required=True),
+    ),
+    "policy": (
+        FieldSpec("security", "map", "least security level in bits, by sort (computational, statistical)"),
+        FieldSpec("failure_budget", "expression", "largest probability that a run is wrong"),
+        FieldSpec("error_budget", "expression", "largest absolute error of an output"),
+        FieldSpec("independent", "list", "parties that nobody may administer together"),
+        FieldSpec("versions", "map", "component id to the versions that are accepted"),
+        FieldSpec("source", "text", "where the policy comes from"),
+    ),
+    "assurance": (
+        FieldSpec("claim", "text", "what was shown", required=True),
+        FieldSpec("outcome", "word", "how it ended", required=True),
+        FieldSpec("refinement", "word", "which model was refined"),
+        FieldSpec("of", "components", "components that it is about"),
+        FieldSpec("scope", "map", "what it covers"),
+        FieldSpec("tool", "text", "what showed it"),
+        FieldSpec("version", "text", "version of what was looked at"),
+        FieldSpec("assumptions", "texts", "what the result rests on"),
+        FieldSpec("evidence", "texts", "digests of the evidence"),
+        FieldSpec("date", "text", "when it was shown"),
+    ),
+    "pipeline": (
+        FieldSpec("kernels", "components", "the kernel backend"),
+        FieldSpec("preparation", "components", "who makes one-use material"),
+        FieldSpec("inference", "components", "the remote role"),
+        FieldSpec("verification", "components", "how results are verified"),
+        FieldSpec("state", "components", "who keeps state between steps"),
+        FieldSpec("linear", "components", "the method of linear layers"),
+        FieldSpec("profile", "text", "name of the same composition in the SDK"),
+        FieldSpec("everything_else", "components", "the component of each operator that no slot names"),
+        FieldSpec("source", "text", "where the composition comes from"),
+    ),
+    "suite": (
+        FieldSpec("pipeline", "record", "the composition", required=True),
+        FieldSpec("policy", "policy", "the policy it was published for"),
+        FieldSpec("parties", "words", "its parties"),
+        FieldSpec("targets", "map", "party to machine"),
+        FieldSpec("source", "text", "where it was published"),
+        FieldSpec("version", "text", "the version described"),
+    ),
+    "experiment": (
+        FieldSpec("model", "expression", "the model: a declared one or `huggingface(\"config.json\")`"),
+        FieldSpec("plan", "plan", "the plan, where it is written out"),
+        FieldSpec("pipeline", "record", "the composition"),
+        FieldSpec("deployment", "expression", "where the parties run"),
+        FieldSpec("stock", "list", "inventories of one-use material that it draws on"),
+        FieldSpec("budget", "map", "requests, tokens and other limits"),
+        FieldSpec("measure", "list", "metrics"),
+        FieldSpec("facts", "text", "facts file of the checkpoint"),
+    ),
+    "target": (
+        FieldSpec("isa", "words", "instruction-set features", required=True),
+        FieldSpec("memory", "bytes", "main memory", required=True),
+        FieldSpec("cores", "integer", "processor cores"),
+        FieldSpec("ring_bits", "expression", "width of the ring that the runtime is built for"),
+        FieldSpec("accelerators", "list", "accelerators with their memory"),
+        FieldSpec("features", "texts", "host features it offers"),
+        FieldSpec("os", "word", "operating system"),
+        FieldSpec("note", "text", "what else a reader should know"),
+    ),
+    "deployment": (
+        FieldSpec("kind", "word", "how parties are reached", allowed=("local", "remote")),
+        FieldSpec("root", "text", "where a local deployment keeps its parties"),
+        FieldSpec("hosts", "map", "party to target", required=True),
+        FieldSpec("administered_by", "map", "party to who administers it"),
+        FieldSpec("links", "map", "bandwidth and latency between parties"),
+    ),
+    "stock": (
+        FieldSpec("of", "expression", "kind of material, with its ring", required=True),
+        FieldSpec("count", "expression", "how many were issued", required=True),
+        FieldSpec("provider", "expression", "party or component that made it", required=True),
+        FieldSpec("ring_bits", "expression", "ring it was made for"),
+        FieldSpec("weights", "text", "digest of the weights it was made for"),
+        FieldSpec("session", "text", "session it was made for"),
+        FieldSpec("fresh", "boolean", "whether it was never used before"),
+    ),
+    "sweep": (
+        FieldSpec("over", "record", "the experiment that is varied", required=True),
+        FieldSpec("grid", "map", "field to its values", required=True),
+        FieldSpec("measure", "list", "metrics", required=True),
+    ),
+}  # fmt: skip
+
+# Items that begin with a keyword, by kind of declaration.
+ITEMS: dict[str, frozenset[str]] = {
+    "format": frozenset(),
+    "holding": frozenset(),
+    "operator": frozenset({"requires", "ensures", "means"}),
+    "component": frozenset({"requires", "ensures", "intermediate", "params", "protocol", "bundle"}),
+    "kernel": frozenset({"requires", "params"}),
+    "primitive": frozenset({"params"}),
+    "policy": frozenset({"parties", "adversary", "learns", "claim", "forbids"}),
+    "assurance": frozenset(),
+    "pipeline": frozenset({"params", "requires"}),
+    "suite": frozenset(),
+    "experiment": frozenset(),
+    "target": frozenset(),
+    "deployment": frozenset(),
+    "stock": frozenset(),
+    "sweep": frozenset(),
+}
+
+# A pipeline's fields may also be named after the operators that they cover.
+OPEN_TO_OPERATORS = frozenset({"pipeline"})
+
+
+def spec_of(kind: str, field: str) -> FieldSpec | None:
+    return next((spec for spec in FIELDS[kind] if spec.name == field), None)

@@ -1,0 +1,16 @@
+"""Limits of reading and evaluating, so that a hostile file gets a finding instead of a hang."""
+
+# Bits of an exact number that a constant may have, numerator and denominator together.
+MAX_NUMBER_BITS = 8_192
+# The largest exponent in a literal such as `1e-6`, by magnitude.
+MAX_DECIMAL_EXPONENT = 2_000
+# Entries of a constant list, nested ones together.
+MAX_LIST_ENTRIES = 65_536
+# Turns of one `repeat`.
+MAX_REPEAT = 65_536
+# Files of one project that one call reads.
+MAX_MODULES = 2_000
+# Bytes of a facts file and of a model configuration.
+MAX_JSON_BYTES = 64_000_000
+# Constants that may stand on each other in a row.
+MAX_CONSTANT_DEPTH = 100

@@ -1,0 +1,63 @@
+"""Modules, what they export, and what a name in them stands for.
+
+Data only. A module is known by its *name*: `std.formats`, `acme.ops` (an installed package's), or `./plans/mlp`
+(a file, relative to the project's root, without its suffix). A declaration's *key* is module and name: `std.formats.q7`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeAlias
+
+import msgspec
+
+from pllm_lang.syntax.nodes import File
+from pllm_lang.text.finding import Finding
+from pllm_lang.text.source import Source
+
+ConstValue: TypeAlias = "int | Fraction | str | bool | tuple[ConstValue, ...]"
+
+
+class Binding(msgspec.Struct, frozen=True):
+    """What a name stands for. `kind` is the keyword of its declaration (`component`, `format`, `const`, ...)."""
+
+    module: str
+    name: str
+    kind: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+class Exports(msgspec.Struct, frozen=True):
+    """What a module offers: kind by name, and the values of its constants as exact text (`"1/128"`)."""
+
+    kinds: dict[str, str]
+    constants: dict[str, ConstValue] = {}
+
+
+class Module(msgspec.Struct, frozen=True):
+    """One text, parsed and with its names bound.
+
+    `scope` maps every module-level name that can be used here (declared, imported, or an operator of the shipped library);
+    `constants` the values of those that are constants; `digest` is the SHA-256 of the text.
+    """
+
+    name: str
+    path: str
+    source: Source
+    file: File
+    digest: str
+    scope: dict[str, Binding] = {}
+    constants: dict[str, ConstValue] = {}
+    imports: tuple[str, ...] = ()
+
+
+class Project(msgspec.Struct, frozen=True):
+    """The modules that a call is about (`main`) and all that they import, in order of dependency."""
+
+    root: str
+    main: tuple[str, ...]
+    modules: dict[str, Module]
+    findings: tuple[Finding, ...]

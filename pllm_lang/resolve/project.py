@@ -1,0 +1,208 @@
+"""Loading a project: the files of a call, all they import, every module-level name bound.
+
+In: paths, the project's root, what the shipped library exports (so that its text need not be parsed), unsaved buffers.
+Out: a `Project`; every problem is a finding in it. This package is the only reader of files in the core.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from pllm_lang.resolve.files import Unreadable, read_text
+from pllm_lang.resolve.limits import MAX_MODULES
+from pllm_lang.resolve.locate import Location, NotLocated, locate_dotted, locate_file, locate_main
+from pllm_lang.resolve.modules import Binding, Exports, Module, Project
+from pllm_lang.resolve.places import anchor_span, node_span
+from pllm_lang.resolve.scope import Imported, bind_names, declared_kinds
+from pllm_lang.syntax.nodes import File, Import
+from pllm_lang.syntax.parse import Parsed, parse
+from pllm_lang.text.finding import Finding, Span
+from pllm_lang.text.source import Source, make_source
+
+Parse = Callable[[Source], Parsed]
+# Declarations that a user of the module needs as text; a module is parsed when one of them is imported from it.
+TEXT_KINDS = frozenset({"block", "plan", "model"})
+MAX_IMPORT_DEPTH = 100
+
+
+class _Parsed(msgspec.Struct):
+    location: Location
+    source: Source
+    file: File
+    imports: tuple[Imported, ...] = ()
+
+
+class _Loading:
+    """The state of one load: what is read, what is being read, what was found."""
+
+    def __init__(
+        self, shipped: Mapping[str, Exports], buffers: Mapping[str, str], parse_source: Parse
+    ) -> None:
+        self.shipped = shipped
+        self.buffers = {os.path.realpath(path): text for path, text in buffers.items()}
+        self.parse = parse_source
+        self.modules: dict[str, _Parsed] = {}
+        self.open: list[str] = []
+        self.findings: list[Finding] = []
+
+
+def load(
+    paths: Sequence[str],
+    root: str,
+    shipped: Mapping[str, Exports],
+    buffers: Mapping[str, str] | None = None,
+    parse_source: Parse = parse,
+) -> Project:
+    """Load `paths` and what they import. `buffers` holds texts (by path) that replace the files' own."""
+    state = _Loading(shipped, buffers or {}, parse_source)
+    main: list[str] = []
+    for path in paths:
+        location = locate_main(path, root)
+        problem = None if location.name in state.modules else _read_module(state, location, path)
+        if problem is None:
+            main.append(location.name)
+        else:
+            state.findings.append(
+                Finding(problem.code, f"{path}: {problem.message}", Span(path, 0, 0), help=problem.help)
+            )
+    return _bind(state, root, tuple(dict.fromkeys(main)))
+
+
+def load_shipped(names: Sequence[str]) -> Project:
+    """The modules of the shipped library from their texts."""
+    state = _Loading({}, {}, parse)
+    for name in names:
+        location = locate_dotted(tuple(name.split(".")))
+        if isinstance(location, Location) and name not in state.modules:
+            _read_module(state, location, _shipped_name(name))
+    return _bind(state, "", tuple(names))
+
+
+def _read_module(state: _Loading, location: Location, shown: str) -> Unreadable | None:
+    """Parse a module and, depth first, what it imports, so that a module follows what it stands on."""
+    text = state.buffers.get(os.path.realpath(location.path))
+    if text is None:
+        read = read_text(location.path)
+        if isinstance(read, Unreadable):
+            return read
+        text = read
+    source = make_source(shown, text)
+    parsed = state.parse(source)
+    state.findings += parsed.findings
+    state.open.append(location.name)
+    imports = tuple(_follow(state, location, source, d) for d in parsed.file.decls if isinstance(d, Import))
+    state.open.pop()
+    state.modules[location.name] = _Parsed(location, source, parsed.file, imports)
+    return None
+
+
+def _follow(state: _Loading, importer: Location, source: Source, decl: Import) -> Imported:
+    place = node_span(source.name, decl, decl.file) if decl.file else _path_span(source.name, decl)
+    location = _locate(importer, decl)
+    if isinstance(location, NotLocated):
+        state.findings.append(Finding(location.code, location.message, place, help=location.help))
+        return Imported(decl, "")
+    name = location.name
+    if name in state.modules or _served_compiled(state, name, decl):
+        return Imported(decl, name)
+    if name in state.open:
+        state.findings.append(_cycle(state, name, place))
+        return Imported(decl, "")
+    if len(state.open) >= MAX_IMPORT_DEPTH or len(state.modules) >= MAX_MODULES:
+        message = f"more than {MAX_IMPORT_DEPTH} imports below each other, or {MAX_MODULES} modules"
+        state.findings.append(Finding("modules.too_many", message, place))
+        return Imported(decl, "")
+    problem = _read_module(state, location, _shown_name(location))
+    if problem is None:
+        return Imported(decl, name)
+    state.findings.append(
+        Finding(problem.code, f"`{_written(decl)}`: {problem.message}", place, help=problem.help)
+    )
+    return Imported(decl, "")
+
+
+def _locate(importer: Location, decl: Import) -> Location | NotLocated:
+    if decl.file is None:
+        return locate_dotted(tuple(word.id for word in decl.path))
+    try:
+        written = msgspec.json.decode(decl.file.text, type=str)
+    except msgspec.DecodeError:
+        return NotLocated("modules.unknown", f"{decl.file.text} is no path")
+    return locate_file(written, importer)
+
+
+def _served_compiled(state: _Loading, name: str, decl: Import) -> bool:
+    offered = state.shipped.get(name)
+    return offered is not None and not any(
+        offered.kinds.get(item.name.id) in TEXT_KINDS for item in decl.names
+    )
+
+
+def _cycle(state: _Loading, name: str, place: Span) -> Finding:
+    circle = " -> ".join([*state.open[state.open.index(name) :], name])
+    return Finding(
+        "modules.cycle",
+        f"modules import each other in a circle: {circle}",
+        place,
+        help="move what both need into a module of its own",
+    )
+
+
+def _bind(state: _Loading, root: str, main: tuple[str, ...]) -> Project:
+    exports: dict[str, Exports] = dict(state.shipped)
+    for name, parsed in state.modules.items():
+        exports[name] = Exports(declared_kinds(parsed.file))
+    prelude = find_prelude(exports)
+    modules: dict[str, Module] = {}
+    for name, parsed in state.modules.items():
+        scope = bind_names(name, parsed.source, parsed.file, parsed.imports, exports, prelude)
+        state.findings += scope.findings
+        own = {d: v for d, v in scope.constants.items() if d in exports[name].kinds}
+        exports[name] = Exports(exports[name].kinds, own)
+        modules[name] = Module(
+            name,
+            parsed.location.path,
+            parsed.source,
+            parsed.file,
+            hashlib.sha256(parsed.source.text.encode()).hexdigest(),
+            scope.names,
+            scope.constants,
+            tuple(i.module for i in parsed.imports if i.module),
+        )
+    return Project(root, main, modules, tuple(state.findings))
+
+
+def find_prelude(exports: Mapping[str, Exports]) -> dict[str, Binding]:
+    """The operators of the shipped library: in scope everywhere without an import."""
+    return {
+        name: Binding(module, name, kind)
+        for module, offered in exports.items()
+        if module.startswith("std.")
+        for name, kind in offered.kinds.items()
+        if kind == "operator"
+    }
+
+
+def _path_span(file: str, decl: Import) -> Span:
+    if not decl.path:
+        return anchor_span(file, decl)
+    return Span(file, decl.at + decl.path[0].start, decl.at + decl.path[-1].end)
+
+
+def _written(decl: Import) -> str:
+    return decl.file.text.strip('"') if decl.file else ".".join(word.id for word in decl.path)
+
+
+def _shown_name(location: Location) -> str:
+    if location.name.startswith("std."):
+        return _shipped_name(location.name)
+    relative = os.path.relpath(location.path)
+    return location.path if relative.startswith("..") else relative
+
+
+def _shipped_name(name: str) -> str:
+    return name.replace(".", "/") + ".pllm"
