@@ -47,7 +47,9 @@ def canonical_text(value: JsonValue) -> str:
     if isinstance(value, float):
         return native_float(value)
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{encode_basestring(k)}:{canonical_text(value[k])}" for k in sorted(value)) + "}"
+        return (
+            "{" + ",".join(f"{encode_basestring(k)}:{canonical_text(value[k])}" for k in sorted(value)) + "}"
+        )
     return "[" + ",".join(map(canonical_text, value)) + "]"
 
 

@@ -9,23 +9,29 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn, cast
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, NoReturn, TypeAlias
 
 import msgspec
 
-from pllm_lang.interchange.canonical import JsonValue
 from pllm_lang.interchange.errors import DocumentError
 
 MAX_DEPTH = 127
 """Deepest nesting of arrays and objects that the native reader follows."""
 U64_MAX = 2**64 - 1
 U64_DIGITS = 20
+MAX_DIGITS = 1000
 I64_MIN = -(2**63)
 MAX_POWER_OF_TEN = 308
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 _NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+Pairs: TypeAlias = Callable[[list[tuple[str, Any]]], dict[str, Any]]
+ReadNumber: TypeAlias = Callable[[str], int | float]
 
 
 class JsonText(msgspec.Struct, frozen=True):
@@ -52,7 +58,7 @@ def read_json(source: str | bytes) -> JsonText:
             seen.extend((found, name) for name in found if names.count(name) > 1)
         return found
 
-    value = parse_json(text, keep_last)
+    value = parse_json(text, keep_last, read_float=native_number, read_int=native_number)
     top = tuple(name for owner, name in seen if owner is value)
     return JsonText(value, top, tuple(name for owner, name in seen if owner is not value))
 
@@ -79,23 +85,25 @@ def check_depth(text: str, limit: int = MAX_DEPTH) -> None:
             depth -= 1
 
 
-def parse_json(text: str, pairs_hook: Any) -> JsonValue:
-    """Parse `text` with native numbers; the caller decides with `pairs_hook` what duplicate keys mean."""
+def parse_json(text: str, pairs_hook: Pairs, *, read_float: ReadNumber, read_int: ReadNumber) -> Any:
+    """Parse `text`; the caller says what duplicate keys mean and how number literals are read."""
     try:
         value = json.loads(
             text,
             object_pairs_hook=pairs_hook,
-            parse_float=native_number,
-            parse_int=native_number,
+            parse_float=read_float,
+            parse_int=read_int,
             parse_constant=_no_constant,
         )
         if _SURROGATE_ESCAPE.search(text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as fault:
-        raise DocumentError("document.syntax", f"{fault.msg} at line {fault.lineno} column {fault.colno}") from None
+        raise DocumentError(
+            "document.syntax", f"{fault.msg} at line {fault.lineno} column {fault.colno}"
+        ) from None
     except UnicodeEncodeError:
         raise DocumentError("document.encoding", "an escape gives half of a surrogate pair") from None
-    return cast(JsonValue, value)
+    return value
 
 
 def native_number(text: str) -> int | float:
@@ -145,6 +153,21 @@ def _scaled(significand: int, power: int, text: str) -> float:
     if size == float("inf"):
         raise DocumentError("document.number", f"{text} is too large for a double")
     return size
+
+
+def finite_float(text: str) -> float:
+    """The double nearest to a literal, as the SDK's Python layer reads it."""
+    value = float(text)
+    if not isfinite(value):
+        raise DocumentError("document.number", f"{text} is not a finite double")
+    return value
+
+
+def plain_int(text: str) -> int:
+    """An integer of any size up to MAX_DIGITS digits."""
+    if len(text) > MAX_DIGITS:
+        raise DocumentError("document.number", f"an integer of {len(text)} digits")
+    return int(text)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -165,6 +165,10 @@ def accept_phi(config: Mapping[str, Any], work: Workload) -> Lowered:
         raise ConfigRefused(
             "configuration", "the workload needs more positions", ("max_position_embeddings",)
         )
+    if rotary == 0 or rotary % 2:
+        raise ConfigRefused("graph", f"rotary embedding turns pairs, not {rotary} dimensions", SIZES[:1])
+    if theta == 0:
+        raise ConfigRefused("graph", "rotary embedding with base zero", ("rope_theta",))
     texts = {key: decimal_text(getattr(fields, key)) for key in DECIMALS}
     document = {**msgspec.to_builtins(fields), **texts, "rope_theta": theta}
     model = PhiMini(

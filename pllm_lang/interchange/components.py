@@ -1,0 +1,148 @@
+"""The components that the pllm.run SDK ships, and the check of their parameters.
+
+In: the table `components.json` beside this file. Out: one record a component, and `checked_params`, which either
+normalises the parameters of a component or says what is wrong with them. All 31 differ by data only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from pllm_lang.interchange.errors import ComponentError
+
+OWN_NAMESPACE = "pllm/"
+RESERVED_NAMES = frozenset({"component", "params"})
+
+
+class ParameterRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one parameter may be. `least` and `most` bound an integer, or the length of a text."""
+
+    kind: Literal["integer", "text", "choice", "flag", "ratio", "cluster_sizes"]
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str | int, ...] = ()
+    pattern: str | None = None
+
+
+class ComponentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One component: what it is for, who may run it, what the host must have, and its parameters (all required)."""
+
+    id: str
+    version: str
+    category: str
+    phase: str
+    capabilities: tuple[str, ...]
+    host_features: tuple[str, ...]
+    roles: tuple[str, ...]
+    params: dict[str, ParameterRecord]
+
+
+@cache
+def component_records() -> dict[str, ComponentRecord]:
+    """All components by id."""
+    data = Path(__file__).with_name("components.json").read_bytes()
+    return {record.id: record for record in msgspec.json.decode(data, type=tuple[ComponentRecord, ...])}
+
+
+def checked_params(component: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of `component`, normalised; those of components that we do not know are only checked for names.
+
+    Errors: `ComponentError` with code `component.name`, `component.missing`, `component.unknown` or
+    `component.value`.
+    """
+    _check_names(component, params, "params")
+    for name in sorted(RESERVED_NAMES & set(params)):
+        raise ComponentError("component.name", "is reserved", f"{component}.{name}")
+    record = component_records().get(component)
+    if record is None:
+        return dict(params)
+    for name in sorted(set(params) - set(record.params)):
+        raise ComponentError("component.unknown", "is no parameter of this component", f"{component}.{name}")
+    for name in sorted(set(record.params) - set(params)):
+        raise ComponentError("component.missing", "is missing", f"{component}.{name}")
+    return {name: _checked(f"{component}.{name}", rule, params[name]) for name, rule in record.params.items()}
+
+
+def _check_names(component: str, value: Any, path: str) -> None:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if not isinstance(name, str) or not name or "__" in name:
+                why = f"{name!r} is no key: keys are nonempty and without '__'"
+                raise ComponentError("component.name", why, f"{component}.{path}")
+            _check_names(component, inner, f"{path}.{name}")
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            _check_names(component, inner, f"{path}[{index}]")
+
+
+def _checked(subject: str, rule: ParameterRecord, value: Any) -> Any:
+    match rule.kind:
+        case "ratio":
+            return _ratio(subject, value)
+        case "cluster_sizes":
+            return _cluster_sizes(subject, value)
+        case "flag":
+            _require(isinstance(value, bool), subject, "must be true or false")
+        case "choice":
+            same_type = any(type(value) is type(choice) and value == choice for choice in rule.choices)
+            _require(same_type, subject, f"must be one of {', '.join(map(str, rule.choices))}")
+        case "integer":
+            _require(_is_integer(value, rule.least, rule.most), subject, f"must be an integer{_bounds(rule)}")
+        case "text":
+            _require(isinstance(value, str), subject, "must be text")
+            _require(_fits(len(value), rule.least, rule.most), subject, f"must have a length{_bounds(rule)}")
+            matches = rule.pattern is None or re.fullmatch(rule.pattern, value) is not None
+            _require(matches, subject, f"must match {rule.pattern}")
+    return value
+
+
+def _ratio(subject: str, value: Any) -> dict[str, int]:
+    if isinstance(value, list | tuple):
+        _require(len(value) == 2, subject, "must be a pair (numerator, denominator)")
+        value = {"numerator": value[0], "denominator": value[1]}
+    named = isinstance(value, Mapping) and set(value) == {"numerator", "denominator"}
+    _require(named, subject, "must be a pair (numerator, denominator)")
+    for part in ("numerator", "denominator"):
+        _require(_is_integer(value[part], 1, None), f"{subject}.{part}", "must be an integer of at least 1")
+    _require(value["numerator"] <= value["denominator"], subject, "must be above 0 and at most 1")
+    return dict(value)
+
+
+def _cluster_sizes(subject: str, value: Any) -> list[int]:
+    _require(
+        isinstance(value, list | tuple) and len(value) > 0, subject, "must be a list with at least one size"
+    )
+    for index, size in enumerate(value):
+        _require(_is_integer(size, 1, None), f"{subject}[{index}]", "must be an integer of at least 1")
+    steps = zip(value, value[1:], strict=False)
+    _require(
+        all(big > small and big % small == 0 for big, small in steps),
+        subject,
+        "each size must be a smaller divisor of the one before",
+    )
+    return list(value)
+
+
+def _is_integer(value: Any, least: int | None, most: int | None) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and _fits(value, least, most)
+
+
+def _fits(value: int, least: int | None, most: int | None) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def _bounds(rule: ParameterRecord) -> str:
+    least = "" if rule.least is None else f" of at least {rule.least}"
+    most = "" if rule.most is None else f"{' and' if least else ' of'} at most {rule.most}"
+    return least + most
+
+
+def _require(holds: bool, subject: str, why: str) -> None:
+    if not holds:
+        raise ComponentError("component.value", why, subject)
