@@ -85,6 +85,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("defects", "list", "known defects, by version and feature"),
         FieldSpec("keeps", "words", "what a pass leaves unchanged"),
         FieldSpec("needs", "words", "what a pass asks of a model"),
+        FieldSpec("own_params", "words", "parameters that the registry of the SDK does not know"),
         FieldSpec("category", "text", "category in the component registry of the SDK"),
         FieldSpec("category_version", "text", "version of that category"),
         FieldSpec("provider", "text", "who publishes it"),

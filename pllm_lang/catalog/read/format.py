@@ -1,6 +1,7 @@
 """`format name = constructor(...)`: a number format with its exact set of values.
 
-`int(bits)`, `int(low, high)`; `fixed(bits, frac)`, in a ring with `ring: ring(64)`; `ring(bits)`, `ring(modulus: q)`;
+`int(bits)`, `int(low, high)`; `fixed(bits, frac)`, in a ring with `ring: ring(64)`, narrower with `low:` and `high:`
+(raw values, multiples of 2^-frac); `ring(bits)`, `ring(modulus: q)`;
 `float(bits, exponent: e)`; `index(low, high)`; `label(bits)`; `boolean`; or the name of another format.
 """
 
@@ -11,7 +12,7 @@ import msgspec
 from pllm_lang.catalog.expr import Apply, Expr, Num, Ref
 from pllm_lang.catalog.read.body import read_body
 from pllm_lang.catalog.read.context import Context
-from pllm_lang.catalog.read.expressions import NOTHING, to_expr
+from pllm_lang.catalog.read.expressions import to_expr
 from pllm_lang.catalog.records import Format
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
@@ -88,22 +89,19 @@ def _fixed(name: str, numbers: tuple[int, ...], named: dict[str, Expr]) -> Forma
     bits, frac = _bits(numbers[0]), numbers[1]
     if not 0 <= frac <= MAX_FORMAT_BITS:
         raise BadFormat(f"{frac} fraction bits are not possible")
+    low = _integer(named.pop("low", Num(str(-(2 ** (bits - 1))))))
+    high = _integer(named.pop("high", Num(str(2 ** (bits - 1) - 1))))
+    if not -(2 ** (bits - 1)) <= low <= high < 2 ** (bits - 1):
+        raise BadFormat(f"raw values from {low} to {high} do not fit into {bits} bits")
     ring = named.pop("ring", None)
     carrier = make_format(name, ring) if ring is not None else None
-    if carrier is not None and carrier.kind != "ring":
+    if carrier is None:
+        return Format(name, "fixed", str(low), str(high), frac, "", bits)
+    if carrier.kind != "ring":
         raise BadFormat("`ring:` takes a ring, as in `ring: ring(64)`")
-    if carrier is not None and 2**bits > int(carrier.modulus):
+    if 2**bits > int(carrier.modulus):
         raise BadFormat(f"{bits} bits do not fit into a ring of {carrier.bits} bits")
-    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    return Format(
-        name,
-        "fixed",
-        str(low),
-        str(high),
-        frac,
-        carrier.modulus if carrier else "",
-        carrier.bits if carrier else bits,
-    )
+    return Format(name, "fixed", str(low), str(high), frac, carrier.modulus, carrier.bits)
 
 
 def _ring(name: str, numbers: tuple[int, ...], named: dict[str, Expr]) -> Format:
