@@ -1,8 +1,8 @@
 """What the parser builds: one function for each grammar rule, with the rule's alias or name.
 
-In: `start` and `end` of the stretch and the rule's children. Out: a node. For an anchor, `start` is its absolute
-place and `end` its length; for everything else both are relative to the anchor around it. A token is a tuple
-(start, end, text); a list is a Python list that only the parser has seen.
+In: `start` and `end` of the stretch and the rule's children. Out: a node. For an anchor, `start` is its
+absolute place and `end` its length; for everything else both are relative to the anchor around it. A token
+is a tuple (start, end, text); a list is a Python list that only the parser has seen.
 """
 
 from __future__ import annotations
@@ -512,7 +512,7 @@ def range_open(start: int, end: int, low: n.Expr, high: n.Expr) -> n.Range:
 
 
 def find_action(rule: str) -> Callable[..., Any]:
-    """The function for a rule's alias or name; a grammar rule without one is a developer's error (KeyError)."""
+    """The function for a rule's alias or name; a grammar rule without one is a KeyError."""
     return globals()[_RENAMED.get(rule, rule)]
 
 

@@ -45,10 +45,6 @@ STATEMENTS = frozenset(
         "facts_stmt",
     }
 )
-ANCHORS = (
-    DECLARATIONS
-    | ITEMS
-    | PROTOCOL_STATEMENTS
-    | STATEMENTS
-    | {"param", "params_entry", "result", "phase"}
-)
+# What a line begins with: here a parse resumes after a mistake.
+LINES = DECLARATIONS | ITEMS | PROTOCOL_STATEMENTS | STATEMENTS | {"phase", "params_entry"}
+ANCHORS = LINES | {"param", "result"}

@@ -1,7 +1,7 @@
 """From the grammar text to the parse table. The only importer of lark; runs when the package is built.
 
 In: the text of `grammar/pllm.lark`. Out: a `Table`. lark reads the grammar and computes the LALR(1) states,
-strictly: a conflict is an error. What is ours is which children a rule's action gets, and where anchors begin.
+strictly: a conflict is an error. Ours is which children a rule's action gets, and where anchors begin.
 """
 
 from __future__ import annotations
@@ -13,21 +13,48 @@ from lark.grammar import Rule as LarkRule
 from lark.lexer import PatternStr
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
-from .anchors import ANCHORS
+from .anchors import ANCHORS, LINES
 from .table import BEGIN, END_KIND, Rule, Table
 
 
 def build_table(grammar: str, key: str) -> Table:
     """Raises lark's GrammarError where the grammar has a mistake or a conflict: a developer's error."""
     lark = Lark(grammar, parser="lalr", lexer="basic", start="file", maybe_placeholders=True)
-    parser_conf: Any = lark.parser.parser_conf  # pyright: ignore
-    analyzer = LALR_Analyzer(parser_conf, debug=True, strict=True)
-    analyzer.compute_lalr()
-    states = analyzer.parse_table.states
+    lalr = _lalr(lark)
     rules = list(lark.rules)
-    terminals = _terminals(lark)
-    nonterminals = sorted({str(rule.origin.name) for rule in rules})
-    kinds = {name: kind for kind, name in enumerate(terminals)}
+    kinds = {name: kind for kind, name in enumerate(_terminals(lark))}
+    nonterminals = {name: number for number, name in enumerate(sorted({str(r.origin.name) for r in rules}))}
+    numbers = {closure: number for number, closure in enumerate(lalr.states)}
+    actions, gotos = _rows(lalr.states, rules, kinds, nonterminals)
+    accepting = numbers[lalr.end_states["file"]]
+    actions[accepting][END_KIND] = accepting
+    literals, patterns = _lexemes(lark)
+    texts = {name: text for text, name in literals.items()}
+    return Table(
+        key=key,
+        start=numbers[lalr.start_states["file"]],
+        terminals=tuple(texts.get(name, name) for name in kinds),
+        nonterminals=tuple(nonterminals),
+        literals={text: kinds[name] for text, name in literals.items()},
+        patterns=tuple(patterns),
+        rules=tuple(_rule(rule, nonterminals) for rule in rules),
+        actions=tuple(actions),
+        gotos=tuple(gotos),
+        resume=frozenset(numbers[closure] for closure in lalr.states if _can_resume(closure)),
+    )
+
+
+def _lalr(lark: Any) -> Any:
+    """lark's table with whole item sets as states: they tell where anchors begin."""
+    analyzer = LALR_Analyzer(lark.parser.parser_conf, debug=True, strict=True)
+    analyzer.compute_lalr()
+    return analyzer.parse_table
+
+
+def _rows(
+    states: dict[Any, Any], rules: list[LarkRule], kinds: dict[str, int], nonterminals: dict[str, int]
+) -> tuple[list[dict[int, int]], list[dict[int, int]]]:
+    """For each state what a terminal does, and where a nonterminal leads."""
     numbers = {closure: number for number, closure in enumerate(states)}
     rule_numbers = {rule: number for number, rule in enumerate(rules)}
     firsts = _first_sets(rules)
@@ -35,31 +62,16 @@ def build_table(grammar: str, key: str) -> Table:
     gotos: list[dict[int, int]] = []
     for closure, moves in states.items():
         begins = _anchor_firsts(closure, firsts)
-        row: dict[int, int] = {}
-        jump: dict[int, int] = {}
+        actions.append({})
+        gotos.append({})
         for name, (what, where) in moves.items():
             if what is not Shift:
-                row[kinds[name]] = ~rule_numbers[where]
+                actions[-1][kinds[name]] = ~rule_numbers[where]
             elif name in kinds:
-                row[kinds[name]] = numbers[where] + (BEGIN if name in begins else 0)
+                actions[-1][kinds[name]] = numbers[where] + (BEGIN if name in begins else 0)
             else:
-                jump[nonterminals.index(name)] = numbers[where]
-        actions.append(row)
-        gotos.append(jump)
-    accepting = numbers[analyzer.parse_table.end_states["file"]]
-    actions[accepting][END_KIND] = accepting
-    literals, patterns = _lexemes(lark)
-    return Table(
-        key=key,
-        start=numbers[analyzer.parse_table.start_states["file"]],
-        terminals=tuple(terminals),
-        nonterminals=tuple(nonterminals),
-        literals={text: kinds[name] for text, name in literals.items()},
-        patterns=tuple(patterns),
-        rules=tuple(_rule(rule, nonterminals) for rule in rules),
-        actions=tuple(actions),
-        gotos=tuple(gotos),
-    )
+                gotos[-1][nonterminals[name]] = numbers[where]
+    return actions, gotos
 
 
 def _terminals(lark: Lark) -> list[str]:
@@ -79,11 +91,11 @@ def _lexemes(lark: Lark) -> tuple[dict[str, str], list[tuple[str, str]]]:
     return literals, [(name, regexp) for _, name, regexp in sorted(patterns) if name not in ignored]
 
 
-def _rule(rule: LarkRule, nonterminals: list[str]) -> Rule:
+def _rule(rule: LarkRule, nonterminals: dict[str, int]) -> Rule:
     kept = [i for i, symbol in enumerate(rule.expansion) if _is_kept(rule, symbol)]
     action = _action(rule, [rule.expansion[i] for i in kept])
     return Rule(
-        lhs=nonterminals.index(rule.origin.name),
+        lhs=nonterminals[rule.origin.name],
         size=len(rule.expansion),
         action=action,
         take=tuple(_with_placeholders(rule, kept)),
@@ -152,3 +164,7 @@ def _anchor_firsts(closure: Any, firsts: dict[str, set[str]]) -> set[str]:
         if pointer.index == 0 and pointer.rule.origin.name in ANCHORS:
             begins |= firsts[pointer.rule.origin.name]
     return begins
+
+
+def _can_resume(closure: Any) -> bool:
+    return any(pointer.index == 0 and pointer.rule.origin.name in LINES for pointer in closure)

@@ -1,7 +1,7 @@
 """From text to tokens, with one regular expression made from the parse table.
 
-In: text. Out: `Lexed`: tokens (kind, end, text) without white space, and comments (start, text). Every character
-is covered: one that begins no token becomes a token of kind BAD, which no parser state accepts.
+In: text. Out: `Lexed`: tokens (kind, end, text) without white space, and comments (start, text). Every
+character is covered: one that begins no token becomes a token of kind BAD, which no parser state accepts.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from itertools import accumulate
 from typing import NamedTuple
 
+from ..text.limits import MAX_STRING_CHARACTERS, MAX_WORD_CHARACTERS
+from .machine import Lexeme
 from .table import END_KIND, Table
 
 _SPACE = -1
@@ -19,7 +21,7 @@ _COMMENT = -2
 class Lexed(NamedTuple):
     """`tokens` ends with one of kind END_KIND and empty text."""
 
-    tokens: list[tuple[int, int, str]]
+    tokens: list[Lexeme]
     comments: list[tuple[int, str]]
 
 
@@ -45,10 +47,13 @@ class _Kinds(dict[str, int]):
         return kind
 
     def _classify(self, text: str) -> int:
-        if text[0] in " \t\r\n":
+        first = text[0]
+        if first in " \t\r\n":
             return _SPACE
-        if text[0] == "#":
+        if first == "#":
             return _COMMENT
+        if len(text) > (MAX_STRING_CHARACTERS if first == '"' else MAX_WORD_CHARACTERS):
+            return self.bad
         for fullmatch, kind in self.patterns:
             if fullmatch(text):
                 return kind
@@ -69,7 +74,9 @@ def lex(lexer: Lexer, text: str, start: int = 0) -> Lexed:
     """The tokens of `text` from the offset `start` on; ends are offsets into `text`."""
     texts = lexer.pattern.findall(text, start)
     kinds = lexer.kinds
-    spans = list(zip([kinds[t] for t in texts], accumulate(map(len, texts), initial=start), texts, strict=False))
+    spans = list(
+        zip([kinds[t] for t in texts], accumulate(map(len, texts), initial=start), texts, strict=False)
+    )
     tokens = [(kind, at + len(t), t) for kind, at, t in spans if kind >= 0]
     tokens.append((END_KIND, len(text), ""))
     return Lexed(tokens, [(at, t) for kind, at, t in spans if kind == _COMMENT])

@@ -1,7 +1,7 @@
 """Find the parse table: the one shipped with the package, or one built from the grammar beside it.
 
-In: the grammar file and `_table.msgpack`. Out: a `Table` that was made from exactly this grammar. lark is imported
-only where the shipped table is missing or made from another text.
+In: the grammar file and `_table.msgpack`. Out: a `Table` that was made from exactly this grammar. lark is
+imported only where the shipped table is missing or made from another text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _build(grammar: str, key: str) -> Table:
 
 
 def write_table(table: Table, path: Path) -> None:
-    """Put the table beside the package where that is allowed; readers see the old or the new one, never half."""
+    """Put the table beside the package where that is allowed; nobody reads half of one."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         temporary.write_bytes(encode_table(table))

@@ -1,39 +1,55 @@
 """The parser's machine: runs the parse table over tokens and builds nodes as it reduces.
 
 In: tokens of the lexer and a `Stack`. Out: the stack, advanced; its only value is the File when all is read.
-Two things make it quick: chains of rules that hand their only child through (ten levels of operators around a
-plain name) are followed once and remembered, and nodes are built at once, without a generic tree between.
+Two things make it quick: chains of rules that hand their only child through (ten levels of operators around
+a plain name) are followed once and remembered, and nodes are built at once, without a generic tree between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..text.limits import MAX_DEPTH
 from .actions import DOCUMENTED, find_action
-from .table import BEGIN, END_KIND, Rule, Table
+from .table import BEGIN, Rule, Table
 
-_UNIT, _LEAF, _CHILD, _ONE, _APPEND, _CONCAT, _NODE, _ANCHOR = range(8)
+# (kind, end, text): `end` is absolute
+Lexeme: TypeAlias = tuple[int, int, str]
+
+# How a rule's value is made; from _NODE on a node is built, one level deeper than its children.
+_UNIT, _CHILD, _ONE, _APPEND, _CONCAT, _LEAF, _NODE, _ANCHOR = range(8)
+
+
+class Reduction(NamedTuple):
+    """A rule made ready to run; `take` counts children from the top of the stack, None is an absent one."""
+
+    mode: int
+    size: int
+    lhs: int
+    action: Callable[..., Any]
+    take: tuple[int | None, ...]
+    documented: bool
 
 
 class Machine(NamedTuple):
     """A parse table made ready to run. `memo` remembers the ends of unit chains."""
 
-    start: int
+    table: Table
     rows: list[dict[int, int]]
-    gotos: list[dict[int, int]]
-    rules: list[tuple[int, int, int, Callable[..., Any], tuple[int, ...], bool]]
+    rules: list[Reduction]
     memo: dict[tuple[int, int, int], int]
 
 
 class Stack:
     """What the machine has read so far: states, and for each state but the first its value, start and depth.
 
-    `bases` holds, for each open anchor, the number of states below it and the place of the anchor around it.
+    `base` is the place of the current anchor; `bases` holds, for each open anchor, the number of states below
+    it and the place of the anchor around it. `end` is where the last token ended. `line` is where the last
+    line (declaration, item, statement) began: the index of its first token and the states before it.
     """
 
-    __slots__ = ("base", "bases", "depths", "end", "starts", "states", "values")
+    __slots__ = ("base", "bases", "depths", "end", "line", "starts", "states", "values")
 
     def __init__(self, start: int) -> None:
         self.states = [start]
@@ -43,6 +59,7 @@ class Stack:
         self.bases: list[tuple[int, int]] = []
         self.base = 0
         self.end = 0
+        self.line: tuple[int, tuple[int, ...]] = (0, (start,))
 
     def cut(self, size: int) -> None:
         """Forget all but the lowest `size` states."""
@@ -52,15 +69,7 @@ class Stack:
 
 
 def make_machine(table: Table) -> Machine:
-    return Machine(
-        start=table.start,
-        rows=_soft_rows(table),
-        gotos=list(table.gotos),
-        rules=[
-            (_mode(rule), rule.size, rule.lhs, *_call(rule.action, rule.take)) for rule in table.rules
-        ],
-        memo={},
-    )
+    return Machine(table, _soft_rows(table), [_ready(rule) for rule in table.rules], {})
 
 
 def _soft_rows(table: Table) -> list[dict[int, int]]:
@@ -74,136 +83,139 @@ def _soft_rows(table: Table) -> list[dict[int, int]]:
     return rows
 
 
-def _mode(rule: Rule) -> int:
+def _ready(rule: Rule) -> Reduction:
+    modes = {"child": _CHILD, "list_one": _ONE, "list_append": _APPEND, "list_concat": _CONCAT}
+    mode = modes.get(rule.action, _NODE)
+    action: Callable[..., Any] = tuple if mode < _LEAF else find_action(rule.action)
     if rule.unit:
-        return _UNIT
-    if rule.anchor:
-        return _ANCHOR
-    lists = {"child": _CHILD, "list_one": _ONE, "list_append": _APPEND, "list_concat": _CONCAT}
-    return lists.get(rule.action, _LEAF if rule.size == 1 and rule.take == (0,) else _NODE)
+        mode = _UNIT
+    elif rule.anchor:
+        mode = _ANCHOR
+    elif mode == _NODE and rule.take == (0,) and rule.size == 1:
+        mode = _LEAF
+    take = tuple(k - rule.size if k >= 0 else None for k in rule.take)
+    return Reduction(mode, rule.size, rule.lhs, action, take, rule.action in DOCUMENTED)
 
 
-def _call(action: str, take: tuple[int, ...]) -> tuple[Callable[..., Any], tuple[int, ...], bool]:
-    if action == "child" or action.startswith("list_"):
-        return tuple, take, False
-    return find_action(action), take, action in DOCUMENTED
-
-
-def run(machine: Machine, stack: Stack, tokens: list[tuple[int, int, str]], at: int, docs: dict[int, str]) -> int:
+def run(machine: Machine, stack: Stack, tokens: list[Lexeme], at: int, docs: dict[int, str]) -> int:
     """Read tokens from index `at`; the index of the token that does not fit, or len(tokens) when all is read.
 
-    A node deeper than MAX_DEPTH is never built: the index is then of the token after it, and
-    `stack.depths[-1]` is above the limit.
+    A node deeper than MAX_DEPTH is never built: the machine stops before it, see `is_too_deep`.
     """
-    _, rows, gotos, rules, memo = machine
+    _, rows, rules, memo = machine
     states, values, starts, depths = stack.states, stack.values, stack.starts, stack.depths
     base = stack.base
-    last = stack.end
-    state = states[-1]
+    resume = machine.table.resume
     for position in range(at, len(tokens)):
         kind, end, text = tokens[position]
-        move = rows[state].get(kind)
+        move = rows[states[-1]].get(kind)
         while move is not None and move < 0:
-            mode, size, lhs, action, take, documented = rules[~move]
+            rule = rules[~move]
+            mode = rule.mode
             if mode == _LEAF:
-                values[-1] = action(starts[-1] - base, last - base, values[-1])
+                values[-1] = rule.action(starts[-1] - base, stack.end - base, values[-1])
                 states.pop()
             elif mode == _UNIT:
                 states.pop()
-            elif mode == _APPEND:
-                depth = max(depths[-size:])
-                values[-size].append(values[take[1] - size])
-                values[-1] = values[-size]
-                del states[-size:], values[-size:-1], starts[1 - size :], depths[1 - size :]
-                depths[-1] = depth
-            elif size:
-                depth = max(depths[-size:]) + (mode >= _NODE)
-                if depth > MAX_DEPTH:
-                    stack.base, stack.end = base, last
-                    depths[-1] = depth
-                    return position
-                if mode == _NODE:
-                    children = [values[k - size] if k >= 0 else None for k in take]
-                    value = action(starts[-size] - base, last - base, *children)
-                elif mode == _ANCHOR:
-                    value = _anchor(stack, size, last, action, take, documented, docs)
-                    base = stack.base
-                elif mode == _CONCAT:
-                    value = []
-                    for k in take:
-                        child = values[k - size]
-                        if isinstance(child, list):
-                            value += child
-                        else:
-                            value.append(child)
-                else:
-                    value = values[take[0] - size] if mode == _CHILD else [values[take[0] - size]]
-                del states[-size:], values[-size:]
-                if size > 1:
-                    del starts[1 - size :], depths[1 - size :]
-                values.append(value)
-                depths[-1] = depth
             else:
-                values.append([] if mode == _CONCAT else action(0, 0, *[None for _ in take]))
-                starts.append(last)
-                depths.append(0)
-            below = states[-1]
-            key = (below, lhs, kind)
-            known = memo.get(key)
-            if known is None:
-                known = memo[key] = _follow(machine, below, lhs, kind)
-            state = known
+                if not _reduce(stack, rule, docs):
+                    return position
+                base = stack.base
+            key = (states[-1], rule.lhs, kind)
+            state = memo.get(key)
+            if state is None:
+                state = memo[key] = _follow(machine, states[-1], rule.lhs, kind)
             states.append(state)
             move = rows[state].get(kind)
         if move is None:
-            stack.base, stack.end = base, last
             return position
         start = end - len(text)
         if move >= BEGIN:
             move -= BEGIN
+            if states[-1] in resume:
+                stack.line = (position, tuple(states))
             stack.bases.append((len(states), base))
             base = stack.base = start
         states.append(move)
         values.append((start - base, end - base, text))
         starts.append(start)
         depths.append(0)
-        state = move
-        last = end
-    stack.base, stack.end = base, last
+        stack.end = end
     return len(tokens)
 
 
-def _anchor(
-    stack: Stack,
-    size: int,
-    last: int,
-    action: Callable[..., Any],
-    take: tuple[int, ...],
-    documented: bool,
-    docs: dict[int, str],
-) -> Any:
-    """Build an anchor, and make the anchor around it the current one."""
-    values = stack.values
-    children = [values[k - size] if k >= 0 else None for k in take]
-    at = stack.base
-    _, stack.base = stack.bases.pop()
-    doc = docs.get(at) if documented else None
-    return action(at, last - at, *children, doc=doc) if doc else action(at, last - at, *children)
+def is_too_deep(stack: Stack) -> bool:
+    return bool(stack.depths) and stack.depths[-1] > MAX_DEPTH
 
 
 def _follow(machine: Machine, below: int, lhs: int, kind: int) -> int:
     """The state after `lhs` on top of `below`, once all rules that only hand it through are reduced."""
-    state = machine.gotos[below][lhs]
+    gotos = machine.table.gotos[below]
+    state = gotos[lhs]
     move = machine.rows[state].get(kind, 0)
-    while move < 0 and machine.rules[~move][0] == _UNIT:
-        state = machine.gotos[below][machine.rules[~move][2]]
+    while move < 0 and machine.rules[~move].mode == _UNIT:
+        state = gotos[machine.rules[~move].lhs]
         move = machine.rows[state].get(kind, 0)
     return state
 
 
-def start_stack(machine: Machine) -> Stack:
-    return Stack(machine.start)
+def _reduce(stack: Stack, rule: Reduction, docs: dict[int, str]) -> bool:
+    """Replace the topmost values by the one that the rule makes of them; False where it would be too deep."""
+    mode, size, _, _, take, _ = rule
+    values, depths = stack.values, stack.depths
+    if not size:
+        values.append(_value(stack, rule, docs))
+        stack.starts.append(stack.end)
+        depths.append(0)
+        return True
+    depth = max(depths[-size:])
+    if mode == _APPEND:
+        value = values[-size]
+        value.append(values[take[1] or -1])
+    else:
+        if mode >= _NODE:
+            depth += 1
+            if depth > MAX_DEPTH:
+                depths[-1] = depth
+                return False
+        value = _value(stack, rule, docs)
+    del stack.states[-size:]
+    if size > 1:
+        del values[1 - size :], stack.starts[1 - size :], depths[1 - size :]
+    values[-1] = value
+    depths[-1] = depth
+    return True
 
 
-def is_read(tokens: list[tuple[int, int, str]], at: int) -> bool:
-    return at == len(tokens) and tokens[-1][0] == END_KIND
+def _value(stack: Stack, rule: Reduction, docs: dict[int, str]) -> Any:
+    children = [None if k is None else stack.values[k] for k in rule.take]
+    mode = rule.mode
+    if mode == _NODE:
+        start = stack.starts[-rule.size] if rule.size else stack.end
+        return rule.action(start - stack.base, stack.end - stack.base, *children)
+    if mode == _ANCHOR:
+        return _anchor(stack, rule, children, docs)
+    if mode == _CONCAT:
+        return _concat(children)
+    return children if mode == _ONE else children[0]
+
+
+def _anchor(stack: Stack, rule: Reduction, children: list[Any], docs: dict[int, str]) -> Any:
+    """Build an anchor, and make the anchor around it the current one."""
+    at = stack.base
+    _, stack.base = stack.bases.pop()
+    doc = docs.get(at) if rule.documented else None
+    if doc:
+        return rule.action(at, stack.end - at, *children, doc=doc)
+    return rule.action(at, stack.end - at, *children)
+
+
+def _concat(children: list[Any]) -> list[Any]:
+    """One list of values and lists of values."""
+    joined: list[Any] = []
+    for child in children:
+        if isinstance(child, list):
+            joined += child
+        else:
+            joined.append(child)
+    return joined

@@ -1,7 +1,8 @@
 """From a source file to its syntax tree.
 
-In: a `Source`. Out: `Parsed`: the tree, syntax findings and the comments. A mistake costs its own statement only:
-the parser takes up again at the next line that can begin one.
+In: a `Source`. Out: `Parsed`: the tree, what is wrong with the syntax, and the comments. One slip costs one
+message: its line is dropped, and the parse goes on where the next one begins (`recover`). The tree of a file
+with syntax errors is for editors; a check does not go further with it.
 """
 
 from __future__ import annotations
@@ -11,30 +12,38 @@ from functools import cache
 
 import msgspec
 
-from ..text.finding import Finding, Span
+from ..text.finding import Edit, Finding, Fix, Severity, Span
+from ..text.limits import MAX_SYNTAX_FINDINGS
 from ..text.source import Source
+from .docs import find_docs
 from .lexer import Lexed, Lexer, lex, make_lexer
 from .load_table import load_table
-from .machine import Machine, Stack, make_machine, run
+from .machine import Machine, Stack, is_too_deep, make_machine, run
 from .nodes import File
+from .recover import give_up, recover
+from .slips.explain import explain, too_deep
+from .trouble import look
+
+EDITIONS = frozenset(["1"])
 
 
 class Parsed(msgspec.Struct, frozen=True):
     """`comments` are (offset, text) in order, `#` and `##` alike, for the formatter and for suppressions."""
 
+    source: Source
     file: File
     findings: tuple[Finding, ...]
     comments: tuple[tuple[int, str], ...]
 
 
-@cache
-def tools() -> tuple[Lexer, Machine]:
-    table = load_table()
-    return make_lexer(table), make_machine(table)
+def has_errors(parsed: Parsed) -> bool:
+    return any(finding.severity is Severity.ERROR for finding in parsed.findings)
 
 
 def parse(source: Source) -> Parsed:
+    """The tree of a file. Never raises for what the text holds."""
     enabled = gc.isenabled()
+    # Nothing built here is cyclic, and collecting while it grows costs as much as parsing.
     gc.disable()
     try:
         return _parse(source)
@@ -43,44 +52,74 @@ def parse(source: Source) -> Parsed:
             gc.enable()
 
 
+@cache
+def tools() -> tuple[Lexer, Machine]:
+    """The lexer and the machine, made from the parse table once a process."""
+    table = load_table()
+    return make_lexer(table), make_machine(table)
+
+
 def _parse(source: Source) -> Parsed:
     lexer, machine = tools()
     lexed = lex(lexer, source.text)
-    docs = find_docs(source.text, lexed)
-    stack = Stack(machine.start)
-    at = run(machine, stack, lexed.tokens, 0, docs)
-    if at < len(lexed.tokens):
-        _, end, text = lexed.tokens[at]
-        span = Span(source.name, end - len(text), end)
-        return Parsed(File(None, ()), (Finding("syntax.unexpected", f"`{text}` does not fit here", span),), ())
-    return Parsed(stack.values[0], (), tuple(lexed.comments))
+    stack = Stack(machine.table.start)
+    findings = _read(source, machine, lexed, stack)
+    file: File = stack.values[0]
+    if not findings or file.edition is not None:
+        findings += _judge_edition(source, file)
+    return Parsed(source, file, tuple(findings), tuple(lexed.comments))
 
 
-def find_docs(text: str, lexed: Lexed) -> dict[int, str]:
-    """The documentation (`##` lines without a blank line between) before each place where text goes on."""
-    docs: dict[int, str] = {}
-    lines: list[str] = []
-    previous_end = -1
-    for start, comment in lexed.comments:
-        if not comment.startswith("##"):
-            continue
-        if lines and text.count("\n", previous_end, start) != 1:
-            lines = []
-        if lines and text[previous_end:start].strip():
-            lines = []
-        lines.append(comment[2:].strip())
-        previous_end = start + len(comment)
-        following = _skip_line_end(text, previous_end)
-        docs[following] = "\n".join(lines)
-    return docs
+def _read(source: Source, machine: Machine, lexed: Lexed, stack: Stack) -> list[Finding]:
+    """Run the machine to the end of the text, over all mistakes."""
+    tokens = lexed.tokens
+    docs = find_docs(source.text, lexed.comments)
+    findings: list[Finding] = []
+    stuck = -1
+    at = 0
+    while (at := run(machine, stack, tokens, at, docs)) < len(tokens):
+        trouble = look(source, machine, stack, tokens, at)
+        slip = too_deep(trouble) if is_too_deep(stack) else explain(trouble)
+        if at > stuck:
+            findings.append(slip.finding)
+        if len(findings) > MAX_SYNTAX_FINDINGS:
+            findings[-1] = _too_many(slip.finding.span)
+        if at > stuck and len(findings) <= MAX_SYNTAX_FINDINGS:
+            stuck = at
+            at = recover(trouble, stack, slip.intended)
+        else:
+            at = give_up(trouble, stack)
+        stack.line = (at, tuple(stack.states))
+    return findings
 
 
-def _skip_line_end(text: str, at: int) -> int:
-    """The place of the first character of the next line that is not blank."""
-    length = len(text)
-    if at < length and text[at] == "\r":
-        at += 1
-    at += 1
-    while at < length and text[at] in " \t":
-        at += 1
-    return at
+def _too_many(span: Span) -> Finding:
+    message = f"more than {MAX_SYNTAX_FINDINGS} syntax errors; the rest of the file was not looked at"
+    return Finding("syntax.too_many", message, span)
+
+
+def _judge_edition(source: Source, file: File) -> list[Finding]:
+    edition = file.edition
+    if edition is None:
+        fix = Fix("Write the edition", (Edit(Span(source.name, 0, 0), "pllm 1\n\n"),), safe=True)
+        return [
+            Finding(
+                "syntax.missing_edition",
+                "the file does not say in which edition of the language it is written",
+                Span(source.name, 0, 0),
+                Severity.WARNING,
+                help="write `pllm 1` on the first line",
+                fixes=(fix,),
+            )
+        ]
+    if edition.text in EDITIONS:
+        return []
+    return [
+        Finding(
+            "syntax.unsupported_edition",
+            f"edition {edition.text} of the language is not known here",
+            Span(source.name, edition.start, edition.end),
+            help="this version reads edition 1; write `pllm 1`, or install a newer version",
+            data={"value": edition.text, "limit": "1"},
+        )
+    ]

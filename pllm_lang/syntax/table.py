@@ -1,7 +1,7 @@
 """The parse table as data: what `build_table` makes of the grammar, and what the parser runs on.
 
-In: the bytes of `_table.msgpack`. Out: `Table`. The file is plain msgpack, never a pickle, and is keyed by the
-digest of the grammar text, so that an edited grammar is never parsed with an old table.
+In: the bytes of `_table.msgpack`. Out: `Table`. The file is plain msgpack, never a pickle, and is keyed by
+the digest of the grammar text, so that an edited grammar is never parsed with an old table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 # Raise this when the meaning of the fields below changes: older files are then built anew.
-FORMAT = 1
+FORMAT = 4
 
 # An action is one integer: a state to shift to; that state plus BEGIN where the token also begins an anchor;
 # or ~rule (negative) to reduce by that rule. Kind 0 is the end of the text.
@@ -32,7 +32,10 @@ class Rule(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Table(msgspec.Struct, frozen=True, array_like=True):
-    """`actions[state]` maps a terminal's kind, `gotos[state]` a nonterminal, to what happens next."""
+    """`actions[state]` maps a terminal's kind, `gotos[state]` a nonterminal, to what happens next.
+
+    A terminal is called by its text where it has only one (`using`, `{`), else by its name (`NAME`).
+    """
 
     key: str
     start: int
@@ -45,6 +48,8 @@ class Table(msgspec.Struct, frozen=True, array_like=True):
     rules: tuple[Rule, ...]
     actions: tuple[dict[int, int], ...]
     gotos: tuple[dict[int, int], ...]
+    # states in which a declaration, an item or a statement may begin
+    resume: frozenset[int]
 
 
 def encode_table(table: Table) -> bytes:

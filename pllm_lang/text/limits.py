@@ -1,11 +1,11 @@
-"""Every limit on what a text may be: what lies above is refused with a finding, in bounded time and memory."""
+"""Every limit on what a text may be: what lies above is refused, in bounded time."""
 
 # Bytes of one file. The largest text of the library is far below 100 kB; a plan of 10,000 lines has 400 kB.
 MAX_FILE_BYTES = 4_000_000
 # Levels of syntax nodes inside each other (a chain `a + b + c` has one level a sign).
 MAX_DEPTH = 200
-# Characters of one literal: a number or a string.
-MAX_NUMBER_CHARACTERS = 1_000
+# Characters of one number or name, and of one string.
+MAX_WORD_CHARACTERS = 1_000
 MAX_STRING_CHARACTERS = 100_000
 # Findings of one file's syntax; the rest is summed up in one.
 MAX_SYNTAX_FINDINGS = 50

@@ -1,0 +1,171 @@
+"""After a mistake: where the parse goes on, so that one slip costs one message.
+
+In: a `Trouble` and the machine's stack. Out: the index of the token at which to go on, the stack cut to
+fit. A broken line is dropped; if it was the head of a block, a head of that kind is put in its place, so
+that the block's body is still read. A declaration at the left margin closes the blocks that were left open
+before it.
+"""
+
+from __future__ import annotations
+
+from .machine import Lexeme, Stack, run
+from .table import BEGIN
+from .trouble import Trouble, column, fits, is_line_first, line_end, line_start, token
+
+# The smallest head of each kind of block.
+_HEADS = {
+    "plan": "plan x",
+    "block": "block x ( ) -> ( x )",
+    "repeat": "repeat x in x",
+    "stage": "stage x",
+    "policy": "policy x",
+    "operator": "operator x ( ) -> ( )",
+    "component": 'component x = ""',
+    "format": "format x = x",
+    "protocol": "protocol ( ) -> ( )",
+    "offline": "offline",
+    "online": "online",
+    "params": "params",
+}
+_RECORDS = (
+    *(
+        "holding",
+        "primitive",
+        "kernel",
+        "assurance",
+        "pipeline",
+        "suite",
+        "experiment",
+        "target",
+        "deployment",
+    ),
+    *("stock", "sweep"),
+)
+HEADS = _HEADS | {kind: f"{kind} x" for kind in _RECORDS}
+DECLARATIONS = frozenset(
+    [*_RECORDS, "import", "const", "format", "operator", "component", "policy", "model", "plan", "block"]
+)
+
+
+def recover(trouble: Trouble, stack: Stack, intended: str) -> int:
+    """`intended` is the word that the broken line should have begun with."""
+    is_head = intended in HEADS
+    if is_head and is_line_first(trouble, trouble.at) and fits(trouble, "{"):
+        _feed(trouble, stack, "{")
+        return trouble.at
+    margin = _margin(trouble)
+    _drop_line(trouble, stack)
+    start = line_start(trouble, trouble.at)
+    if is_margin_declaration(trouble, start) and _close_blocks(trouble, stack, start):
+        return start
+    if is_head and _fits_head(trouble, intended) and (brace := _find_brace(trouble, margin)) is not None:
+        _feed(trouble, stack, HEADS[intended])
+        return brace
+    return _next_line(trouble, stack, margin)
+
+
+def _drop_line(trouble: Trouble, stack: Stack) -> None:
+    """Take the broken line off the stack; a line that is whole stays."""
+    if not trouble.whole:
+        stack.cut(trouble.level)
+        return
+    _feed(trouble, stack, line_end(trouble) or "import")
+    stack.cut(len(stack.states) - 1)
+
+
+def is_margin_declaration(trouble: Trouble, index: int) -> bool:
+    """Whether a declaration begins here, at the left margin: no line of a body does in a laid-out text."""
+    text = token(trouble, index).text
+    if text not in DECLARATIONS or column(trouble, index) > 0 or not is_line_first(trouble, index):
+        return False
+    following = token(trouble, index + 1)
+    return following.is_word or (text == "import" and following.kind == "STRING")
+
+
+def _margin(trouble: Trouble) -> int:
+    """The column at which the broken line's own line begins."""
+    return column(trouble, line_start(trouble, trouble.first))
+
+
+def _feed(trouble: Trouble, stack: Stack, text: str) -> None:
+    """Run the machine over words that are not in the text; `x` is a name, `""` a string."""
+    names = trouble.machine.table.terminals
+    end = max(stack.end, trouble.tokens[trouble.first][1])
+    tokens: list[Lexeme] = [(names.index(_kind(word)), end, word) for word in text.split()]
+    run(trouble.machine, stack, tokens, 0, {})
+
+
+def _kind(word: str) -> str:
+    return {"x": "NAME", '""': "STRING"}.get(word, word)
+
+
+def _fits_head(trouble: Trouble, word: str) -> bool:
+    head = [_kind(part) for part in HEADS[word].split()]
+    states = trouble.states[: trouble.level]
+    return trouble.machine.table.actions[states[-1]].get(
+        trouble.machine.table.literals[word], 0
+    ) >= BEGIN and fits(trouble, *head, "{", states=states)
+
+
+def _find_brace(trouble: Trouble, margin: int) -> int | None:
+    """The `{` that opens the body whose head is broken."""
+    earliest = trouble.first + (3 if token(trouble, trouble.first).text in ("operator", "block") else 1)
+    for index in range(max(trouble.at, earliest), len(trouble.tokens) - 1):
+        if index > trouble.at and is_line_first(trouble, index) and column(trouble, index) <= margin:
+            return None
+        if trouble.tokens[index][2] == "{":
+            return index
+    return None
+
+
+def _next_line(trouble: Trouble, stack: Stack, margin: int) -> int:
+    """The next line, at most as far in as the broken one; or the end of the block that it stands in."""
+    depth = 0
+    earliest = max(trouble.first + 1, line_start(trouble, trouble.at))
+    for index in range(trouble.first, len(trouble.tokens) - 1):
+        text = trouble.tokens[index][2]
+        if index >= earliest:
+            at_margin = is_line_first(trouble, index) and column(trouble, index) <= margin
+            if is_margin_declaration(trouble, index) and _close_blocks(trouble, stack, index):
+                return index
+            if at_margin and (_begins_line(trouble, stack, index) or (depth <= 0 and _is_new_line(text))):
+                return index
+            closes = depth <= 0 or (at_margin and column(trouble, index) < margin)
+            if text == "}" and closes and fits(trouble, "}", states=tuple(stack.states)):
+                return index
+        depth += (text == "{") - (text == "}" and depth > 0)
+    return give_up(trouble, stack)
+
+
+def _is_new_line(text: str) -> bool:
+    """Whether a text at the margin is a line of its own, right or wrong, rather than the rest of one."""
+    return text[:-1].isidentifier() or text.isidentifier() or text == "/"
+
+
+def give_up(trouble: Trouble, stack: Stack) -> int:
+    """Go on at the end of the file, with all blocks closed."""
+    if len(stack.states) > trouble.level and not trouble.whole:
+        stack.cut(trouble.level)
+    while fits(trouble, "}", states=tuple(stack.states)):
+        _feed(trouble, stack, "}")
+    return len(trouble.tokens) - 1
+
+
+def _close_blocks(trouble: Trouble, stack: Stack, index: int) -> bool:
+    """Close the open blocks until the declaration can begin; False where none is open."""
+    if _begins_declaration(trouble, stack, index):
+        return index > trouble.first
+    while not _begins_declaration(trouble, stack, index):
+        if not fits(trouble, "}", states=tuple(stack.states)):
+            return False
+        _feed(trouble, stack, "}")
+    return True
+
+
+def _begins_line(trouble: Trouble, stack: Stack, index: int) -> bool:
+    return trouble.machine.rows[stack.states[-1]].get(trouble.tokens[index][0], 0) >= BEGIN
+
+
+def _begins_declaration(trouble: Trouble, stack: Stack, index: int) -> bool:
+    """As a keyword, not as a soft one."""
+    return trouble.machine.table.actions[stack.states[-1]].get(trouble.tokens[index][0], 0) >= BEGIN

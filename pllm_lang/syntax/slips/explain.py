@@ -1,0 +1,94 @@
+"""Which message a syntax error gets: that of the first recogniser that knows the slip, or a plain one.
+
+In: a `Trouble`. Out: a `Slip`. Order matters: the surest recognisers stand first.
+"""
+
+from __future__ import annotations
+
+from ...text.limits import MAX_DEPTH
+from ..trouble import Trouble, before, expected, first_word, here
+from . import brackets, characters, signs, words
+from .brackets import describe
+from .slip import Recogniser, Slip, slip
+
+_RECOGNISERS: tuple[Recogniser, ...] = (
+    characters.too_long,
+    characters.unclosed_string,
+    characters.wrong_quotes,
+    characters.comment_sign,
+    brackets.unclosed_block,
+    words.bad_edition,
+    words.keyword_as_name,
+    words.misspelt_keyword,
+    signs.double_operator,
+    characters.range_sign,
+    signs.equals_for_colon,
+    signs.colon_for_equals,
+    signs.missing_value,
+    signs.wrong_equals,
+    characters.stray_character,
+    signs.missing_colon,
+    signs.missing_equals,
+    words.missing_name,
+    brackets.missing_block,
+    brackets.unclosed_bracket,
+    brackets.unopened_bracket,
+    brackets.missing_comma,
+    brackets.missing_parentheses,
+    signs.stray_colon,
+    words.misplaced_keyword,
+)
+# What an error says it expected, in this order; the names of the grammar are not shown.
+_SHOWN = {
+    "NAME": "a name",
+    "FIELD": "a name with a `:`",
+    "STRING": "a string",
+    "NUMBER": "a number",
+    "$END": "the end of the file",
+}
+_VALUE = frozenset(["NAME", "NUMBER", "QUANTITY", "STRING", "(", "[", "{", "PLUSMINUS", "not"])
+_GOES_ON = frozenset(
+    ["PLUSMINUS", "TIMES", "COMPARE", "^", "..", "..<", ".", "and", "or", "in", "(", "[", "QUANTITY"]
+)
+_MAX_SHOWN = 6
+
+
+def explain(trouble: Trouble) -> Slip:
+    for recogniser in _RECOGNISERS:
+        found = recogniser(trouble)
+        if found:
+            return found._replace(intended=found.intended or first_word(trouble))
+    return _unexpected(trouble)
+
+
+def _unexpected(trouble: Trouble) -> Slip:
+    bad, previous = here(trouble), before(trouble)
+    wanted = _expected_words(expected(trouble))
+    message = f"{describe(bad)} does not fit here"
+    if previous.text:
+        message += f", after {describe(previous)}"
+    place = bad if bad.text else previous
+    help_ = f"expected {wanted}" if wanted else ""
+    return slip(trouble, "unexpected", message, place, help=help_, intended=first_word(trouble))
+
+
+def _expected_words(kinds: frozenset[str]) -> str:
+    shown: list[str] = []
+    if kinds >= _VALUE - {"not", "PLUSMINUS", "{"}:
+        shown.append("a value")
+        kinds = kinds - _VALUE
+    elif kinds & {"PLUSMINUS", "TIMES"}:
+        kinds = kinds - _GOES_ON
+    shown += [text for kind, text in _SHOWN.items() if kind in kinds]
+    literals = sorted(kinds - _SHOWN.keys() - {"QUANTITY", "PLUSMINUS", "TIMES", "COMPARE"})
+    shown += [f"`{kind}`" for kind in sorted(literals, key=str.isidentifier)]
+    if len(shown) > _MAX_SHOWN:
+        shown = [*shown[:_MAX_SHOWN], "..."]
+        return ", ".join(shown)
+    return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def too_deep(trouble: Trouble) -> Slip:
+    message = f"this is nested more than {MAX_DEPTH} levels deep"
+    help_ = "name parts of it in steps or constants of their own"
+    return slip(trouble, "too_deep", message, before(trouble), help=help_, intended=first_word(trouble))
