@@ -1,0 +1,508 @@
+"""The one evaluator of record expressions: terms over facts, and three-valued conditions.
+
+In come an expression and what its names stand for (`Env`); out come an interval or *unknown* (`term`), a tensor's
+facts (`tensor`), or true, false or unknown (`holds`). Rules: docs/design/facts.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from pllm_lang.catalog import formats
+from pllm_lang.catalog.bounds import (
+    Arg,
+    col_norm1,
+    col_norm2_sq,
+    known_facts,
+    row_norm1,
+    row_norm2_sq,
+    settle,
+)
+from pllm_lang.catalog.environment import Env as Env
+from pllm_lang.catalog.expr import Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
+from pllm_lang.catalog.facts import MAX_KNOWN_ENTRIES, Exact, Facts, Interval, Known
+from pllm_lang.catalog.primitives.primitive import Param, Params, Primitive
+from pllm_lang.catalog.primitives.table import PRIMITIVES
+from pllm_lang.catalog.records import Format
+from pllm_lang.catalog.tensor import (
+    TooManyOperationsError,
+    of_known,
+    to_known,
+)
+from pllm_lang.exact import enclose, interval
+from pllm_lang.exact.number import exact
+
+COMPARISONS = ("<=", ">=", "<", ">", "==", "!=", "in")
+
+MAX_KNOWN_OPERATIONS = 1 << 16
+"""A step on known values costs at most about this many entry operations; a larger one keeps only its bounds."""
+
+
+# ---- terms: exact intervals ---------------------------------------------------------------------------
+
+
+def term(expr: Expr, env: Env) -> Interval | None:
+    """The interval that holds the value of `expr` in every run; of a tensor, of each of its entries."""
+    if isinstance(expr, Num):
+        return interval.point(exact(expr.value))
+    if isinstance(expr, Ref):
+        return _named(expr.name, env)
+    if isinstance(expr, Apply):
+        return _applied(expr, env)
+    if isinstance(expr, Attr):
+        found = tensor(expr, env)
+        return None if found is None else found.facts.range
+    return None
+
+
+def exact_term(expr: Expr, env: Env) -> Exact | None:
+    """The value of an expression over exact names only."""
+    found = term(expr, env)
+    return found.low if found is not None and found.low == found.high else None
+
+
+def _named(name: str, env: Env) -> Interval | None:
+    value = env.exact.get(name, env.context.get(name))
+    if value is not None:
+        return interval.point(value)
+    facts = env.facts.get(name)
+    if facts is not None:
+        return facts.range
+    return {"true": interval.point(1), "false": interval.point(0)}.get(name)
+
+
+def _applied(expr: Apply, env: Env) -> Interval | None:
+    if len(expr.args) == 1 and not expr.named:
+        slot = SLOTS.get(expr.fn)
+        if slot is not None and is_tensor(expr.args[0], env):
+            found = tensor(expr.args[0], env)
+            return None if found is None else slot(found)
+        read = FORMAT_READS.get(expr.fn)
+        if read is not None:
+            return _format_read(expr.args[0], read, env)
+    if expr.fn in COMPARISONS or expr.fn in ("and", "or", "not"):
+        verdict = holds(expr, env)
+        return None if verdict is None else interval.point(int(verdict))
+    if is_tensor(expr, env):
+        found = tensor(expr, env)
+        return None if found is None else found.facts.range
+    return _scalar(expr, env)
+
+
+def _scalar(expr: Apply, env: Env) -> Interval | None:
+    operation = SCALARS.get((expr.fn, len(expr.args)))
+    if operation is None:
+        found = _primitive(expr, env)
+        return None if found is None else found.facts.range
+    values = [term(arg, env) for arg in expr.args]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    found = operation(*known)
+    return None if found is None else interval.outward(found)
+
+
+def _power(base: Interval, exponent: Interval) -> Interval | None:
+    whole = exponent.low
+    if whole != exponent.high or not isinstance(whole, int):
+        return None
+    return interval.int_power(base, whole)
+
+
+SCALARS: dict[tuple[str, int], Callable[..., Interval | None]] = {
+    ("+", 2): interval.add,
+    ("-", 2): interval.sub,
+    ("-", 1): interval.neg,
+    ("+", 1): lambda x: x,
+    ("*", 2): interval.mul,
+    ("/", 2): interval.div,
+    ("^", 2): _power,
+    ("min", 2): interval.minimum,
+    ("max", 2): interval.maximum,
+    ("abs", 1): interval.absolute,
+    ("sqrt", 1): interval.sqrt,
+}
+
+
+# ---- slots: one fact of one tensor --------------------------------------------------------------------
+
+
+def _max_abs(x: Arg) -> Interval | None:
+    found = x.facts.range
+    if found is None:
+        return None
+    low = interval.mignitude(found) if x.facts.value is None else interval.magnitude(found)
+    return Interval(low, interval.magnitude(found))
+
+
+def _min(x: Arg) -> Interval | None:
+    found = x.facts.range
+    return interval.point(found.low) if found is not None and x.facts.value is not None else found
+
+
+def _max(x: Arg) -> Interval | None:
+    found = x.facts.range
+    return interval.point(found.high) if found is not None and x.facts.value is not None else found
+
+
+def _row_max(x: Arg) -> Interval | None:
+    found, peak = x.facts.range, x.facts.row_max_low
+    return (
+        found
+        if found is None or peak is None
+        else interval.meet(found, Interval(peak, max(peak, found.high)))
+    )
+
+
+def _error(x: Arg) -> Interval | None:
+    return None if x.facts.error is None else Interval(0, x.facts.error)
+
+
+def _upto(read: Callable[[Arg], Exact | None]) -> Callable[[Arg], Interval | None]:
+    def slot(x: Arg) -> Interval | None:
+        limit = read(x)
+        return None if limit is None else Interval(0, limit)
+
+    return slot
+
+
+def _root_of(read: Callable[[Arg], Exact | None]) -> Callable[[Arg], Interval | None]:
+    def slot(x: Arg) -> Interval | None:
+        limit = read(x)
+        return None if limit is None else Interval(0, enclose.sqrt(limit).high)
+
+    return slot
+
+
+SLOTS: dict[str, Callable[[Arg], Interval | None]] = {
+    "max_abs": _max_abs,
+    "min": _min,
+    "max": _max,
+    "norm2": _root_of(row_norm2_sq),
+    "row_norm2": _root_of(row_norm2_sq),
+    "row_norm1": _upto(row_norm1),
+    "col_norm2": _root_of(col_norm2_sq),
+    "col_norm1": _upto(col_norm1),
+    "row_max": _row_max,
+    "error": _error,
+}
+
+SQUARED_SLOTS: dict[str, Callable[[Arg], Exact | None]] = {
+    "norm2": row_norm2_sq,
+    "row_norm2": row_norm2_sq,
+    "col_norm2": col_norm2_sq,
+}
+
+FORMAT_READS: dict[str, Callable[[Format], Exact | None]] = {
+    "lowest": formats.lowest,
+    "highest": formats.highest,
+    "ulp": formats.ulp,
+    "ring_bits": formats.ring_bits,
+}
+
+
+def _format_read(expr: Expr, read: Callable[[Format], Exact | None], env: Env) -> Interval | None:
+    found = format_of(expr, env)
+    value = None if found is None else read(found)
+    return None if value is None else interval.point(value)
+
+
+def format_of(expr: Expr, env: Env) -> Format | None:
+    """The format that a name stands for: a variable, a parameter, or an operand's own."""
+    if not isinstance(expr, Ref):
+        return None
+    return env.formats.get(expr.name) or formats.STANDARD.get(expr.name)
+
+
+# ---- tensors: facts through the table -----------------------------------------------------------------
+
+
+def is_tensor(expr: Expr, env: Env) -> bool:
+    """Whether an operand or result occurs outside a slot, so that the term speaks of entries."""
+    if isinstance(expr, Ref):
+        return expr.name in env.facts
+    if isinstance(expr, Attr):
+        return True
+    if isinstance(expr, Apply):
+        if len(expr.args) == 1 and expr.fn in ("min", "max", *SCALAR_SLOTS, *FORMAT_READS):
+            return False
+        return any(is_tensor(arg, env) for arg in expr.args)
+    return False
+
+
+SCALAR_SLOTS = ("max_abs", "norm2", "row_norm2", "row_norm1", "col_norm2", "col_norm1", "error")
+
+
+def tensor(expr: Expr, env: Env) -> Arg | None:
+    """Shape and facts of an expression over tensors; None where a shape does not fit or a name is unknown."""
+    if isinstance(expr, Ref) and expr.name in env.facts:
+        return Arg(env.shapes.get(expr.name, ()), env.facts[expr.name])
+    if isinstance(expr, Attr) and isinstance(expr.base, Ref):
+        name = f"{expr.base.name}.{expr.name}"
+        return Arg(env.shapes.get(name, ()), env.facts[name]) if name in env.facts else None
+    if isinstance(expr, Apply) and is_tensor(expr, env):
+        return _primitive(expr, env)
+    found = term(expr, env)
+    return None if found is None else _scalar_arg(found)
+
+
+def _scalar_arg(found: Interval) -> Arg:
+    value = Known((), (found.low,)) if found.low == found.high else None
+    return Arg((), Facts(range=found, error=0, value=value))
+
+
+def _primitive(expr: Apply, env: Env) -> Arg | None:
+    if expr.fn == "raw" and len(expr.args) == 1:
+        return _raw(expr.args[0], env)
+    rewritten = simplify(expr)
+    if rewritten is not expr:
+        return tensor(rewritten, env)
+    if expr.fn == "where" and len(expr.args) == 3:
+        choice = exact_term(expr.args[0], env)
+        if choice is not None and not is_tensor(expr.args[0], env):
+            return tensor(expr.args[1 if choice else 2], env)
+    primitive = PRIMITIVES.get(expr.fn)
+    params = None if primitive is None else parameters(expr, env)
+    if primitive is None or params is None:
+        return None
+    args: list[Arg] = []
+    for operand in expr.args:
+        arg = tensor(operand, env)
+        if arg is None:
+            return None
+        args.append(arg)
+    return apply_primitive(primitive, tuple(args), params)
+
+
+def simplify(expr: Apply) -> Apply:
+    """The same under the name of its primitive.
+
+    A name that an operator shares with a primitive loses its module; a product of a tensor with itself is its square
+    (an interval would forget that both factors are one); a sign is a primitive of its own.
+    """
+    if "." in expr.fn:
+        return Apply(expr.fn.rpartition(".")[2], expr.args, expr.named)
+    if expr.fn == "-" and len(expr.args) == 1:
+        return Apply("neg", expr.args)
+    if expr.fn == "*" and expr.args[0] == expr.args[1]:
+        return Apply("^", (expr.args[0], Num("2")))
+    return expr
+
+
+def parameters(expr: Apply, env: Env) -> Params | None:
+    """Named arguments as numbers, lists of numbers or words; None where one is unknown."""
+    found: dict[str, Param] = {}
+    for name, value in expr.named:
+        read = _parameter(value, env)
+        if read is None:
+            return None
+        found[name] = read
+    return found
+
+
+def _parameter(value: Expr, env: Env) -> Param | None:
+    if isinstance(value, ListOf):
+        items = [exact_term(item, env) for item in value.items]
+        known = tuple(item for item in items if item is not None)
+        return known if len(known) == len(items) else None
+    if isinstance(value, Ref) and value.name in env.lists:
+        return env.lists[value.name]
+    number = exact_term(value, env)
+    return number if number is not None else word(value, env)
+
+
+def apply_primitive(primitive: Primitive, args: tuple[Arg, ...], params: Params) -> Arg | None:
+    """One row of the table on facts: exactly where all operands are known, else by its facts column."""
+    shape = primitive.shape(tuple(arg.shape for arg in args), params)
+    if isinstance(shape, str):
+        return None
+    facts = _known_result(primitive, args, params)
+    if facts is None:
+        facts = Facts() if primitive.facts is None else primitive.facts(args, params)
+    return Arg(shape, settle(msgspec.structs.replace(facts, error=result_error(primitive, args, params))))
+
+
+def result_error(primitive: Primitive, args: tuple[Arg, ...], params: Params) -> Exact | None:
+    """How far the result is from its real-valued meaning; zero where nothing before or here rounds."""
+    if not primitive.rounds and all(arg.facts.error == 0 for arg in args):
+        return 0
+    return None if primitive.error is None else primitive.error(args, params)
+
+
+def _known_result(primitive: Primitive, args: tuple[Arg, ...], params: Params) -> Facts | None:
+    values = [arg.facts.value for arg in args]
+    known = [value for value in values if value is not None]
+    if primitive.execute is None or not known or len(known) < len(values):
+        return None
+    if sum(len(value.entries) for value in known) ** 2 > MAX_KNOWN_OPERATIONS * 64:
+        return None
+    try:
+        result = primitive.execute(tuple(of_known(value) for value in known), params)
+    except TooManyOperationsError:
+        return None
+    if len(result.which) * max(1, len(result.rows[0]) if result.rows else 0) > MAX_KNOWN_ENTRIES:
+        return None
+    value = to_known(result)
+    return None if value is None else known_facts(value)
+
+
+def _raw(expr: Expr, env: Env) -> Arg | None:
+    """`raw(x)`: the integers that stand for `x` in its fixed-point format."""
+    found, format = tensor(expr, env), format_of(expr, env)
+    step = None if format is None else formats.ulp(format)
+    if found is None or step is None:
+        return None
+    scale = _scalar_arg(interval.div(interval.point(1), interval.point(step)) or interval.point(1))
+    return apply_primitive(PRIMITIVES["*"], (found, scale), {})
+
+
+# ---- conditions ---------------------------------------------------------------------------------------
+
+
+def holds(expr: Expr, env: Env) -> bool | None:
+    """Kleene's three values: proved, false for every run, or unknown (None)."""
+    if isinstance(expr, Apply):
+        if expr.fn == "and":
+            return _all(holds(arg, env) for arg in expr.args)
+        if expr.fn == "or":
+            return _not(_all(_not(holds(arg, env)) for arg in expr.args))
+        if expr.fn == "not":
+            return _not(holds(expr.args[0], env))
+        if expr.fn == "in":
+            return _member(expr.args[0], expr.args[1], env)
+        if expr.fn in COMPARISONS:
+            return _compare(expr.fn, expr.args[0], expr.args[1], env)
+    found = term(expr, env)
+    return None if found is None else _truth(found)
+
+
+def _truth(found: Interval) -> bool | None:
+    if found.low == found.high:
+        return found.low != 0
+    return None if found.low <= 0 <= found.high else True
+
+
+def _all(values: Iterable[bool | None]) -> bool | None:
+    result: bool | None = True
+    for value in values:
+        if value is False:
+            return False
+        result = None if value is None else result
+    return result
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def word(expr: Expr, env: Env) -> str | None:
+    """The word that a bare name or a word parameter stands for."""
+    if isinstance(expr, Text):
+        return expr.value
+    if isinstance(expr, Ref):
+        if expr.name in env.words:
+            return env.words[expr.name]
+        known = (env.exact, env.facts, env.context, env.lists)
+        return None if any(expr.name in names for names in known) else expr.name
+    return None
+
+
+def _member(expr: Expr, collection: Expr, env: Env) -> bool | None:
+    if isinstance(collection, ListOf):
+        each = (_not(_compare("==", expr, item, env)) for item in collection.items)
+        return _not(_all(each))
+    if isinstance(collection, Between):
+        below = _compare("<=", collection.low, expr, env)
+        return _all((below, _compare("<=" if collection.closed else "<", expr, collection.high, env)))
+    return None
+
+
+def _compare(fn: str, left: Expr, right: Expr, env: Env) -> bool | None:
+    if fn in (">", ">="):
+        return _compare("<" if fn == ">" else "<=", right, left, env)
+    if fn in ("==", "!="):
+        same = _same(left, right, env)
+        return same if fn == "==" else _not(same)
+    x, y = term(left, env), term(right, env)
+    if x is None or y is None:
+        return None
+    if (x.high < y.low) or (x.high == y.low and fn == "<="):
+        return True
+    if x.low > y.high or (x.low == y.high and fn == "<"):
+        return False
+    if x.low >= 0 and y.low >= 0 and (_rooted(left) or _rooted(right)):
+        return _compare_squares(fn, left, right, env)
+    return None
+
+
+def _compare_squares(fn: str, left: Expr, right: Expr, env: Env) -> bool | None:
+    """The same comparison of nonnegative terms without rounding their roots."""
+    x, y = square_high(left, env), _square_low(right, env)
+    if x is None or y is None:
+        return None
+    return True if x < y or (x == y and fn == "<=") else None
+
+
+def _same(left: Expr, right: Expr, env: Env) -> bool | None:
+    x, y = term(left, env), term(right, env)
+    if x is None and y is None:
+        first, second = word(left, env), word(right, env)
+        return None if first is None or second is None else first == second
+    if x is None or y is None:
+        return None
+    if x.low == x.high == y.low == y.high:
+        return True
+    return False if x.high < y.low or y.high < x.low else None
+
+
+def _rooted(expr: Expr) -> bool:
+    if not isinstance(expr, Apply):
+        return False
+    return expr.fn == "sqrt" or expr.fn in SQUARED_SLOTS or any(_rooted(arg) for arg in expr.args)
+
+
+def square_high(expr: Expr, env: Env) -> Exact | None:
+    """An upper bound of `expr^2` for a nonnegative term; exact for products of norms and roots."""
+    if isinstance(expr, Apply):
+        if expr.fn in SQUARED_SLOTS and len(expr.args) == 1:
+            found = tensor(expr.args[0], env)
+            return None if found is None else SQUARED_SLOTS[expr.fn](found)
+        if expr.fn == "sqrt":
+            inner = term(expr.args[0], env)
+            return None if inner is None else inner.high
+        if expr.fn == "*" and len(expr.args) == 2:
+            left, right = (square_high(arg, env) for arg in expr.args)
+            return None if left is None or right is None else left * right
+        if expr.fn == "min" and len(expr.args) == 2:
+            sides = [square_high(arg, env) for arg in expr.args]
+            return min((side for side in sides if side is not None), default=None)
+    found = term(expr, env)
+    return None if found is None or found.low < 0 else found.high * found.high
+
+
+def _square_low(expr: Expr, env: Env) -> Exact | None:
+    if isinstance(expr, Apply) and expr.fn == "sqrt":
+        inner = term(expr.args[0], env)
+        return None if inner is None else inner.low
+    if isinstance(expr, Apply) and expr.fn == "*" and len(expr.args) == 2:
+        left, right = (_square_low(arg, env) for arg in expr.args)
+        return None if left is None or right is None else left * right
+    found = term(expr, env)
+    return None if found is None else found.low * found.low
+
+
+def is_exact(expr: Expr, env: Env) -> bool:
+    """Whether only exact names occur, so that a false condition is refuted without a witness."""
+    if isinstance(expr, Ref):
+        return expr.name not in env.facts
+    if isinstance(expr, Apply):
+        if expr.fn in FORMAT_READS:
+            return True
+        return all(is_exact(arg, env) for arg in expr.args)
+    if isinstance(expr, (ListOf, Item)):
+        return all(is_exact(item, env) for item in expr.items)
+    if isinstance(expr, Between):
+        return is_exact(expr.low, env) and is_exact(expr.high, env)
+    return not isinstance(expr, Attr)

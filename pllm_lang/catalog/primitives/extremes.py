@@ -1,0 +1,88 @@
+"""`min(a, b)`, `max(a, b)`, `clamp(x, low, high)` entrywise, and `row_max(x)` along the last axis."""
+
+from __future__ import annotations
+
+from pllm_lang.catalog.bounds import Arg
+from pllm_lang.catalog.facts import Facts, Interval
+from pllm_lang.catalog.primitives.elementwise import fitting_shape, lipschitz, zip_entries
+from pllm_lang.catalog.primitives.primitive import Params, Primitive
+from pllm_lang.catalog.primitives.sum import rows_shape
+from pllm_lang.catalog.tensor import Entry, Row, Tensor, ends, of_entries, spend
+from pllm_lang.exact import interval
+
+
+def min_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    x, y = args[0].facts.range, args[1].facts.range
+    return Facts(range=None if x is None or y is None else interval.minimum(x, y), rule="min of ranges")
+
+
+def max_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    x, y = args[0].facts.range, args[1].facts.range
+    return Facts(range=None if x is None or y is None else interval.maximum(x, y), rule="max of ranges")
+
+
+def clamp_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    """Bounded even where nothing is known of what is clamped."""
+    x, low, high = (arg.facts.range for arg in args)
+    if low is None or high is None:
+        return Facts()
+    if x is None:
+        return Facts(range=Interval(min(low.low, high.low), high.high), rule="clamp")
+    return Facts(range=interval.minimum(interval.maximum(x, low), high), rule="clamp")
+
+
+def row_max_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    found, peak = args[0].facts.range, args[0].facts.row_max_low
+    if found is None or peak is None or peak <= found.low:
+        return Facts(range=found, rule="range")
+    return Facts(range=Interval(peak, max(peak, found.high)), rule="row maximum")
+
+
+def entry_min(x: Entry, y: Entry) -> Entry:
+    if isinstance(x, Interval) or isinstance(y, Interval):
+        return interval.minimum(ends(x), ends(y))
+    return min(x, y)
+
+
+def entry_max(x: Entry, y: Entry) -> Entry:
+    if isinstance(x, Interval) or isinstance(y, Interval):
+        return interval.maximum(ends(x), ends(y))
+    return max(x, y)
+
+
+def clamp(args: tuple[Tensor, ...], _params: Params) -> Tensor:
+    return zip_entries(zip_entries(args[0], args[1], entry_max), args[2], entry_min)
+
+
+def run_row_max(args: tuple[Tensor, ...], _params: Params) -> Tensor:
+    x = args[0]
+    peaks = [_peak(row) for row in x.rows]
+    return of_entries(x.shape[:-1], [peaks[r] for r in x.which])
+
+
+def _peak(row: Row) -> Entry:
+    spend(len(row))
+    peak = row[0]
+    for entry in row[1:]:
+        peak = entry_max(peak, entry)
+    return peak
+
+
+MIN = Primitive(
+    name="min",
+    shape=fitting_shape,
+    facts=min_facts,
+    execute=lambda args, _params: zip_entries(args[0], args[1], entry_min),
+    error=lipschitz(1),
+)
+MAX = Primitive(
+    name="max",
+    shape=fitting_shape,
+    facts=max_facts,
+    execute=lambda args, _params: zip_entries(args[0], args[1], entry_max),
+    error=lipschitz(1),
+)
+CLAMP = Primitive(name="clamp", shape=fitting_shape, facts=clamp_facts, execute=clamp, error=lipschitz(1))
+ROW_MAX = Primitive(
+    name="row_max", shape=rows_shape, facts=row_max_facts, execute=run_row_max, error=lipschitz(1)
+)

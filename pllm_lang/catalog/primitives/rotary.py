@@ -1,0 +1,99 @@
+"""`rotary(x, positions, theta: t, dims: r, pairing: split_half)`: rotation of pairs by position times frequency.
+
+Pair i of the first r entries of a row turns by `position * theta^(-2i/r)`; the rest stay. `split_half` pairs i with
+i + r/2, `interleaved` pairs 2i with 2i + 1. Source: Su et al., RoFormer (arXiv 2104.09864), equation 34.
+"""
+
+from __future__ import annotations
+
+from pllm_lang.catalog.bounds import Arg, max_abs, root, row_norm2_sq, times
+from pllm_lang.catalog.facts import Exact, Facts
+from pllm_lang.catalog.primitives.add import entry_sum
+from pllm_lang.catalog.primitives.circular import entry_circular
+from pllm_lang.catalog.primitives.elementwise import written
+from pllm_lang.catalog.primitives.mul import entry_product
+from pllm_lang.catalog.primitives.primitive import Params, Primitive, int_param
+from pllm_lang.catalog.primitives.sub import entry_difference
+from pllm_lang.catalog.tensor import Entry, Row, Shape, Tensor, entries, of_rows, spend
+from pllm_lang.exact import enclose, interval
+from pllm_lang.exact.number import Interval, ratio
+
+PAIRINGS = ("split_half", "interleaved")
+
+
+def shape(shapes: tuple[Shape, ...], params: Params) -> Shape | str:
+    x, positions = shapes
+    dims = int_param(params, "dims")
+    if len(x) < 2 or positions != (x[-2],):
+        return f"rotary of {written(x)} needs a position for each row, not {written(positions)}"
+    if dims is None or dims % 2 or not 0 <= dims <= x[-1] or params.get("pairing") not in PAIRINGS:
+        return (
+            f"rotary turns an even number of the {x[-1]} entries of a row, paired split_half or interleaved"
+        )
+    return x
+
+
+def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    """A rotation keeps the norm of every pair, so of every row; one entry is at most its pair's norm."""
+    limit = root(times(2, max_abs(args[0]), max_abs(args[0])))
+    found = None if limit is None else interval.symmetric(limit)
+    return Facts(range=found, row_norm2_sq=row_norm2_sq(args[0]), rule="rotation")
+
+
+def error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
+    """The difference is rotated too: at most sqrt(2) times as large in an entry. Positions are exact."""
+    e = args[0].facts.error
+    return root(times(2, e, e)) if args[1].facts.error == 0 else None
+
+
+def execute(args: tuple[Tensor, ...], params: Params) -> Tensor:
+    x, places = args[0], entries(args[1])
+    dims, theta = int_param(params, "dims") or 0, params.get("theta")
+    if isinstance(theta, (str, tuple)) or theta is None or theta <= 0:
+        raise ArithmeticError("theta is not a positive number")
+    turns = [_turns(place, dims, theta) for place in places]
+    spend(len(x.which) * max(1, x.shape[-1]))
+    pairs = _pairs(dims, params.get("pairing") == "interleaved")
+    rows = (_rotated(x.rows[r], turns[i % len(places)], pairs) for i, r in enumerate(x.which))
+    return of_rows(x.shape, rows)
+
+
+def _pairs(dims: int, interleaved: bool) -> list[tuple[int, int]]:
+    half = dims // 2
+    return [(2 * i, 2 * i + 1) if interleaved else (i, i + half) for i in range(half)]
+
+
+def _turns(place: Entry, dims: int, theta: Exact) -> list[tuple[Entry, Entry]]:
+    """Cosine and sine of every pair's angle."""
+    log = enclose.log(theta)
+    found: list[tuple[Entry, Entry]] = []
+    for i in range(dims // 2):
+        share = ratio(-2 * i, dims)
+        low, high = enclose.exp(log.high * share), enclose.exp(log.low * share)
+        if low is None or high is None:
+            raise ArithmeticError("theta is too large")
+        angle = entry_product(place, 1 if i == 0 else _between(low, high))
+        found.append((entry_circular(enclose.cos)(angle), entry_circular(enclose.sin)(angle)))
+    return found
+
+
+def _between(x: Interval, y: Interval) -> Interval:
+    return interval.hull(x, y)
+
+
+def _rotated(row: Row, turns: list[tuple[Entry, Entry]], pairs: list[tuple[int, int]]) -> Row:
+    result = list(row)
+    for (i, j), (cosine, sine) in zip(pairs, turns, strict=True):
+        result[i] = entry_difference(entry_product(row[i], cosine), entry_product(row[j], sine))
+        result[j] = entry_sum(entry_product(row[j], cosine), entry_product(row[i], sine))
+    return tuple(result)
+
+
+ROTARY = Primitive(
+    name="rotary",
+    shape=shape,
+    facts=facts,
+    execute=execute,
+    error=error,
+    params=("theta", "dims", "pairing"),
+)

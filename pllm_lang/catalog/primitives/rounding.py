@@ -1,0 +1,89 @@
+"""`floor(x)`, a function, and `round_to(x, step)`, an approximation of `x` on the grid of `step`.
+
+`floor` means the floor: where its operand is exact it has no error. `round_to` means `x` itself, and its rounding
+(to nearest, ties to even) is counted as error.
+"""
+
+from __future__ import annotations
+
+from math import floor
+
+from pllm_lang.catalog.bounds import Arg
+from pllm_lang.catalog.facts import Exact, Facts
+from pllm_lang.catalog.primitives.elementwise import map_entries, monotone, same_shape
+from pllm_lang.catalog.primitives.primitive import Params, Primitive
+from pllm_lang.catalog.tensor import Entry, Shape, Tensor, constant_value
+from pllm_lang.exact.number import Interval, ratio
+
+
+def rounded_shape(shapes: tuple[Shape, ...], _params: Params) -> Shape | str:
+    return shapes[0] if shapes[1] == () else "a rounding step is one number"
+
+
+def entry_floor(x: Entry) -> Entry:
+    if not isinstance(x, Interval):
+        return floor(x)
+    return _joined(floor(x.low), floor(x.high))
+
+
+def entry_rounded(x: Entry, step: Exact) -> Entry:
+    if not isinstance(x, Interval):
+        return round(ratio(x, step)) * step
+    return _joined(round(ratio(x.low, step)) * step, round(ratio(x.high, step)) * step)
+
+
+def _joined(low: Exact, high: Exact) -> Entry:
+    return low if low == high else Interval(low, high)
+
+
+def floor_error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
+    """The floors of two numbers at distance e > 0 are at most floor(e) + 1 apart."""
+    e = args[0].facts.error
+    return None if e is None else floor(e) + 1
+
+
+def round_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    found, step = args[0].facts.range, step_of(args)
+    if found is None or step is None:
+        return Facts()
+    low, high = round(ratio(found.low, step)) * step, round(ratio(found.high, step)) * step
+    return Facts(range=Interval(low, high), unit=step, rule="rounded range")
+
+
+def round_error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
+    e, step = args[0].facts.error, step_of(args)
+    return None if e is None or step is None else e + ratio(step, 2)
+
+
+def step_of(args: tuple[Arg, ...]) -> Exact | None:
+    """The rounding step, None where it is not known or not positive."""
+    value = args[1].facts.value
+    return value.entries[0] if value is not None and value.entries[0] > 0 else None
+
+
+def run_round(args: tuple[Tensor, ...], _params: Params) -> Tensor:
+    step = constant_value(args[1])
+    if step is None or isinstance(step, Interval) or step <= 0:
+        raise ArithmeticError("the rounding step is not a positive number")
+    return map_entries(args[0], lambda entry: entry_rounded(entry, step))
+
+
+def _floor_range(x: Interval) -> Interval:
+    return Interval(floor(x.low), floor(x.high))
+
+
+FLOOR = Primitive(
+    name="floor",
+    shape=same_shape,
+    facts=monotone(_floor_range, "floor of the range"),
+    execute=lambda args, _params: map_entries(args[0], entry_floor),
+    error=floor_error,
+)
+ROUND_TO = Primitive(
+    name="round_to",
+    shape=rounded_shape,
+    facts=round_facts,
+    execute=run_round,
+    error=round_error,
+    rounds=True,
+)
