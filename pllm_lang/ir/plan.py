@@ -16,7 +16,7 @@ from pllm_lang.catalog.records import Format
 
 
 class Placement(msgspec.Struct, frozen=True, array_like=True):
-    """Who has a value. kind `unplaced` (nothing said), `public`, `party` (in the clear), `shared` (a holding)."""
+    """Who has a value: kind `unplaced` (nothing said), `public`, `party` (in the clear), `shared` (a holding)."""
 
     kind: Literal["unplaced", "public", "party", "shared"] = "unplaced"
     parties: tuple[str, ...] = ()
@@ -30,16 +30,25 @@ class TensorType(msgspec.Struct, frozen=True, array_like=True):
     shape: tuple[int, ...]
 
 
+# The type of a result of a step that has a type error, and of what is made from it.
+UNKNOWN = TensorType(-1, ())
+
+
 class Bound(msgspec.Struct, frozen=True, array_like=True):
-    """One stated fact: `slot(value) op limit`, e.g. ("max_abs", "<=", "12"). `entry` names no entries: all of them."""
+    """One stated fact: `slot(value) op limit`, e.g. ("max_abs", "<=", "12").
+
+    Slots: `max_abs`, `min`, `max`, `norm2`, `row_norm1`, `row_norm2`, `col_norm1`, `col_norm2`, `error`. In an
+    `assume` of a step with several results, `result` tells which one it speaks of.
+    """
 
     slot: str
-    op: Literal["<=", ">=", "=="]
+    op: Literal["<=", ">="]
     limit: str
+    result: int = 0
 
 
 class Member(msgspec.Struct, frozen=True, tag="member", array_like=True):
-    """`family[index]`; `index` is an expression over enclosing repeat variables (`Ref("%0")` is the outermost)."""
+    """`family[index]`; `index` is affine in the enclosing repeat variables (`Ref("%0")` is the outermost)."""
 
     family: int
     index: Expr
@@ -57,7 +66,11 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Weight(msgspec.Struct, frozen=True, array_like=True):
-    """A weight, or a family of `count` equal-shaped ones (`count` 0: a single weight). `secret_from` () is public."""
+    """A weight, or a family of `count` equal-shaped ones (`count` 0: a single weight). `secret_from` () is public.
+
+    `scale_of` >= 0: the stored scale (`w.scale`) of that weight or family, a value of its own.
+    `facts_key` is the digest of the facts file that gave some of the bounds, "" where all are written in the plan.
+    """
 
     value: int
     type: TensorType
@@ -65,6 +78,15 @@ class Weight(msgspec.Struct, frozen=True, array_like=True):
     secret_from: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
     facts_key: str = ""
+    scale_of: int = -1
+
+
+class Constant(msgspec.Struct, frozen=True, array_like=True):
+    """A literal in operand position: exact entries, row-major, as `"12"` or `"-1/128"`."""
+
+    value: int
+    type: TensorType
+    entries: tuple[str, ...]
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
@@ -88,8 +110,10 @@ class ComponentUse(msgspec.Struct, frozen=True, array_like=True):
 class Step(msgspec.Struct, frozen=True, tag="step", array_like=True):
     """One operation. `operator` is a qualified record name; `results` are new values with `types`.
 
-    `use` is the component written with `using`; `party` the one after `@`; `assumes` facts that the plan asks to
-    take for granted, each over the results' positions (`Ref("%r0")`) in the terms of a record clause.
+    `params` holds every parameter of the operator's record in its order, defaults filled in: numbers, words and
+    booleans (`Ref("row")`), texts, formats (`Ref("%f3")`). `use` is the component written with `using`; `party` the
+    one after `@`; `assumes` are facts that the plan asks to take for granted of its results. `structural` steps only
+    move entries (a transpose written inside a call) and need no component.
     """
 
     operator: str
@@ -101,11 +125,12 @@ class Step(msgspec.Struct, frozen=True, tag="step", array_like=True):
     party: str = ""
     assumes: tuple[Bound, ...] = ()
     stated_holding: Placement = Placement()
+    structural: bool = False
 
 
 class Carried(msgspec.Struct, frozen=True, array_like=True):
-    """A name carried round a repeat: `initial` goes in, `inner` is its value in the body, `next` what the body makes
-    of it, `final` its value after the loop."""
+    """A name carried round a repeat: `initial` goes in, `inner` is its value in the body, `next` what the body
+    makes of it, `final` its value after the loop."""
 
     initial: int
     inner: int
@@ -164,3 +189,4 @@ class Plan(msgspec.Struct, frozen=True):
     weights: tuple[Weight, ...]
     states: tuple[State, ...]
     stages: tuple[Stage, ...]
+    constants: tuple[Constant, ...] = ()

@@ -1,0 +1,130 @@
+"""Clauses after a type: who has the value, whose secret it is, what is stated of it.
+
+In: the clauses of an input, a weight, a state or an output. Out: `Said`, each part once; what does not belong there
+is a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from pllm_lang.catalog.records import Holding
+from pllm_lang.ir.lower.condition import read_condition, tightened
+from pllm_lang.ir.lower.context import Context
+from pllm_lang.ir.lower.report import report, span_of
+from pllm_lang.ir.plan import Bound, Placement
+from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.syntax import nodes as syn
+
+
+class Said(msgspec.Struct):
+    owner: str = ""
+    to: tuple[str, ...] = ()
+    public: bool = False
+    secret_from: tuple[str, ...] = ()
+    placement: Placement = Placement()
+    bounds: tuple[Bound, ...] = ()
+
+
+def read_clauses(
+    ctx: Context,
+    clauses: tuple[syn.Clause, ...],
+    anchor: syn.Anchor,
+    name: str,
+    allowed: Collection[type],
+) -> Said:
+    said = Said()
+    bounds: list[Bound] = []
+    seen: set[type] = set()
+    for clause in clauses:
+        kind = type(clause)
+        if kind not in allowed:
+            _report_misplaced(ctx, clause, anchor, allowed)
+            continue
+        if kind in seen and kind is not syn.Where and kind is not syn.To:
+            message = f"`{_WORDS[kind]}` is said twice"
+            report(ctx, "types.clause", message, span_of(ctx, anchor, clause), "keep one of the two")
+            continue
+        seen.add(kind)
+        _read(ctx, clause, anchor, name, said, bounds)
+    said.bounds = tightened(bounds) if bounds else ()
+    return said
+
+
+_WORDS = {
+    syn.From: "from",
+    syn.To: "to",
+    syn.Public: "public",
+    syn.Secret: "secret from",
+    syn.As: "as",
+    syn.At: "@",
+    syn.Where: "where",
+}
+
+
+def _report_misplaced(
+    ctx: Context, clause: syn.Clause, anchor: syn.Anchor, allowed: Collection[type]
+) -> None:
+    kind = type(anchor).__name__.lower()
+    words = ", ".join(f"`{_WORDS[kind]}`" for kind in _WORDS if kind in allowed)
+    message = f"`{_WORDS[type(clause)]}` says nothing of this {kind}"
+    report(ctx, "types.clause", message, span_of(ctx, anchor, clause), f"here stand {words}")
+
+
+def _read(
+    ctx: Context, clause: syn.Clause, anchor: syn.Anchor, name: str, said: Said, bounds: list[Bound]
+) -> None:
+    match clause:
+        case syn.From():
+            said.owner = party(ctx, clause.party.id, clause.party, anchor)
+        case syn.To():
+            said.to = (*said.to, party(ctx, clause.party.id, clause.party, anchor))
+        case syn.Public():
+            said.public = True
+            said.placement = Placement("public")
+        case syn.Secret():
+            said.secret_from = parties(ctx, clause.owners, anchor)
+        case syn.As():
+            said.placement = read_holding(ctx, clause.holding, anchor)
+        case syn.At():
+            said.placement = Placement("party", (party(ctx, clause.party.id, clause.party, anchor),))
+        case syn.Where():
+            bounds += [bound for _, bound in read_condition(ctx, clause.condition, anchor, (name,))]
+
+
+def party(ctx: Context, name: str, node: syn.Node, anchor: syn.Anchor) -> str:
+    """The name of a party; under a policy it must be one of the policy's."""
+    if ctx.policy is not None and name not in ctx.policy.parties:
+        known = ctx.policy.parties
+        help = did_you_mean(name, known) or "its parties are " + ", ".join(known)
+        message = f"the policy `{ctx.policy.name}` has no party `{name}`"
+        report(ctx, "names.unknown", message, span_of(ctx, anchor, node), help, data={"name": name})
+    return name
+
+
+def parties(ctx: Context, names: syn.ListExpr, anchor: syn.Anchor) -> tuple[str, ...]:
+    found: list[str] = []
+    for item in names.items:
+        if isinstance(item, syn.Name):
+            found.append(party(ctx, item.id, item, anchor))
+        else:
+            report(ctx, "types.clause", "a party's name is needed here", span_of(ctx, anchor, item))
+    return tuple(found)
+
+
+def read_holding(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Placement:
+    """`as replicated(p0, p1, p2)`: the holding's record and the parties in the order written."""
+    callee = expr.callee if isinstance(expr, syn.Call) else expr
+    binding = ctx.frame.module.scope.get(callee.id) if isinstance(callee, syn.Name) else None
+    record = ctx.library.get(binding.key) if binding else None
+    if binding is None or not isinstance(record, Holding):
+        known = [name for name, found in ctx.frame.module.scope.items() if found.kind == "holding"]
+        name = callee.id if isinstance(callee, syn.Name) else ""
+        help = did_you_mean(name, known) or "import one, for example from `std.holdings`"
+        span = span_of(ctx, anchor, expr)
+        report(ctx, "names.unknown", "a holding is needed after `as`", span, help, data={"name": name})
+        return Placement()
+    named = [arg for arg in expr.args if isinstance(arg, syn.Name)] if isinstance(expr, syn.Call) else []
+    return Placement("shared", tuple(party(ctx, arg.id, arg, anchor) for arg in named), binding.key)

@@ -1,0 +1,68 @@
+"""Outputs and requirements: what a plan gives, and what it asks of it.
+
+In: `output y to client`, `requires error(y) <= 1/256 else "..."`. Out: an `Output`, a `Requirement` over `%v` values.
+"""
+
+from __future__ import annotations
+
+from pllm_lang.catalog import expr as ex
+from pllm_lang.catalog.read.context import Context as Reading
+from pllm_lang.catalog.read.expressions import constant_expr, read_string, to_expr
+from pllm_lang.ir.lower.clauses import read_clauses
+from pllm_lang.ir.lower.context import Context, Exactly, Value
+from pllm_lang.ir.lower.naming import all_names, look, report_unknown
+from pllm_lang.ir.lower.report import origin_of, report, span_of
+from pllm_lang.ir.plan import Output, Requirement
+from pllm_lang.ir.walk import references, substitute
+from pllm_lang.syntax import nodes as syn
+
+_OUTPUT = (syn.To, syn.As, syn.Public)
+
+
+def lower_output(ctx: Context, stmt: syn.Output) -> None:
+    name = stmt.name.id
+    named = look(ctx, name)
+    said = read_clauses(ctx, stmt.clauses, stmt, name, _OUTPUT)
+    if isinstance(named, Value) and isinstance(named.id, int):
+        ctx.used.add(named.id)
+        ctx.outputs.append(Output(named.id, said.to, said.placement.holding))
+        ctx.parts[named.id, "output"] = origin_of(ctx, stmt)
+    elif named is None:
+        report_unknown(ctx, name, span_of(ctx, stmt, stmt.name))
+    else:
+        report(ctx, "types.not_an_operand", f"`{name}` is not a value", span_of(ctx, stmt, stmt.name))
+
+
+def lower_requirement(ctx: Context, stmt: syn.Requires) -> None:
+    condition = read_requirement(ctx, stmt.condition, stmt)
+    if condition is None:
+        return
+    ctx.requirements += 1
+    ctx.parts[-ctx.requirements, "requires"] = origin_of(ctx, stmt)
+    ctx.body.append(Requirement(condition, read_string(stmt.reason) if stmt.reason else ""))
+
+
+def read_requirement(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Expr | None:
+    """The condition with `%v` for values and numbers for constants, None after a finding."""
+    module = ctx.frame.module
+    reading = Reading(module.name, module.source.name, module.scope, module.constants)
+    reading.local = frozenset(all_names(ctx))
+    found = to_expr(expr, reading, anchor)
+    ctx.findings += reading.findings
+    if reading.findings:
+        return None
+    meanings = {name: _meaning(ctx, name) for name in references(found)}
+    unknown = [name for name, meaning in meanings.items() if meaning is None]
+    for name in unknown:
+        report_unknown(ctx, name, span_of(ctx, anchor, expr))
+    return None if unknown else substitute(found, lambda name: meanings[name] or ex.Ref(name))
+
+
+def _meaning(ctx: Context, name: str) -> ex.Expr | None:
+    if name in ("true", "false"):
+        return ex.Ref(name)
+    named = look(ctx, name)
+    if isinstance(named, Value) and isinstance(named.id, int):
+        ctx.used.add(named.id)
+        return ex.Ref(f"%v{named.id}")
+    return constant_expr(named.value) if isinstance(named, Exactly) else None

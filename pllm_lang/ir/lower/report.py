@@ -1,0 +1,47 @@
+"""Findings of lowering, and the places they speak of."""
+
+from __future__ import annotations
+
+from pllm_lang.catalog.expr import Origin
+from pllm_lang.ir.lower.context import Context
+from pllm_lang.resolve.constants import Fault
+from pllm_lang.syntax.nodes import Anchor, Node
+from pllm_lang.text.finding import Finding, Label, Severity, Span
+
+
+def span_of(ctx: Context, anchor: Anchor, node: Node | None = None) -> Span:
+    """The place of `node` inside `anchor`, or of the whole anchor."""
+    file = ctx.frame.module.source.name
+    if node is None:
+        return Span(file, anchor.at, anchor.at + anchor.end)
+    return Span(file, anchor.at + node.start, anchor.at + node.end)
+
+
+def origin_of(ctx: Context, anchor: Anchor, node: Node | None = None) -> Origin:
+    file = ctx.frame.module.source.name
+    if node is None:
+        return Origin(file, anchor.at, anchor.at + anchor.end)
+    return Origin(file, anchor.at + node.start, anchor.at + node.end)
+
+
+def report(
+    ctx: Context,
+    code: str,
+    message: str,
+    span: Span,
+    help: str = "",
+    labels: tuple[Label, ...] = (),
+    data: dict[str, str] | None = None,
+    severity: Severity = Severity.ERROR,
+) -> None:
+    call = ctx.frame.call
+    if call is not None:
+        labels = (*labels, Label(Span(call.file, call.start, call.end), "expanded from this call"))
+    ctx.findings.append(Finding(code, message, span, severity, labels=labels, help=help, data=data or {}))
+
+
+def report_fault(ctx: Context, fault: Fault, anchor: Anchor) -> None:
+    """A constant expression without a value."""
+    report(
+        ctx, fault.problem.code, fault.problem.message, span_of(ctx, anchor, fault.node), fault.problem.help
+    )
