@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from . import nodes as n
+from pllm_lang.syntax import nodes as n
 
 Token: TypeAlias = tuple[int, int, str]
 

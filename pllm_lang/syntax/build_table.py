@@ -13,8 +13,8 @@ from lark.grammar import Rule as LarkRule
 from lark.lexer import PatternStr
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
-from .anchors import ANCHORS, LINES
-from .table import BEGIN, END_KIND, Rule, Table
+from pllm_lang.syntax.anchors import ANCHORS, LINES
+from pllm_lang.syntax.table import BEGIN, END_KIND, Rule, Table
 
 
 def build_table(grammar: str, key: str) -> Table:

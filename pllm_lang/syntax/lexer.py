@@ -10,9 +10,9 @@ import re
 from itertools import accumulate
 from typing import NamedTuple
 
-from ..text.limits import MAX_STRING_CHARACTERS, MAX_WORD_CHARACTERS
-from .machine import Lexeme
-from .table import END_KIND, Table
+from pllm_lang.syntax.machine import Lexeme
+from pllm_lang.syntax.table import END_KIND, Table
+from pllm_lang.text.limits import MAX_STRING_CHARACTERS, MAX_WORD_CHARACTERS
 
 _SPACE = -1
 _COMMENT = -2

@@ -11,8 +11,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from ..resources import grammar_dir
-from .table import FORMAT, Table, decode_table, encode_table
+from pllm_lang.resources import grammar_dir
+from pllm_lang.syntax.table import FORMAT, Table, decode_table, encode_table
 
 TABLE_FILE = Path(__file__).with_name("_table.msgpack")
 
@@ -38,7 +38,7 @@ def load_table() -> Table:
 
 def _build(grammar: str, key: str) -> Table:
     # Imported here because it imports lark, which a run with a fresh table must not pay for.
-    from .build_table import build_table  # noqa: PLC0415
+    from pllm_lang.syntax.build_table import build_table  # noqa: PLC0415
 
     return build_table(grammar, key)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from ..text.limits import MAX_DEPTH
-from .actions import DOCUMENTED, find_action
-from .table import BEGIN, Rule, Table
+from pllm_lang.syntax.actions import DOCUMENTED, find_action
+from pllm_lang.syntax.table import BEGIN, Rule, Table
+from pllm_lang.text.limits import MAX_DEPTH
 
 # (kind, end, text): `end` is absolute
 Lexeme: TypeAlias = tuple[int, int, str]

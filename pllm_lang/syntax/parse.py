@@ -12,17 +12,17 @@ from functools import cache
 
 import msgspec
 
-from ..text.finding import Edit, Finding, Fix, Severity, Span
-from ..text.limits import MAX_SYNTAX_FINDINGS
-from ..text.source import Source
-from .docs import find_docs
-from .lexer import Lexed, Lexer, lex, make_lexer
-from .load_table import load_table
-from .machine import Machine, Stack, is_too_deep, make_machine, run
-from .nodes import File
-from .recover import give_up, recover
-from .slips.explain import explain, too_deep
-from .trouble import look
+from pllm_lang.syntax.docs import find_docs
+from pllm_lang.syntax.lexer import Lexed, Lexer, lex, make_lexer
+from pllm_lang.syntax.load_table import load_table
+from pllm_lang.syntax.machine import Machine, Stack, is_too_deep, make_machine, run
+from pllm_lang.syntax.nodes import File
+from pllm_lang.syntax.recover import give_up, recover
+from pllm_lang.syntax.slips.explain import explain, too_deep
+from pllm_lang.syntax.trouble import look
+from pllm_lang.text.finding import Edit, Finding, Fix, Severity, Span
+from pllm_lang.text.limits import MAX_SYNTAX_FINDINGS
+from pllm_lang.text.source import Source
 
 EDITIONS = frozenset(["1"])
 

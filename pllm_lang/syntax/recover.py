@@ -8,9 +8,9 @@ before it.
 
 from __future__ import annotations
 
-from .machine import Lexeme, Stack, run
-from .table import BEGIN
-from .trouble import Trouble, column, fits, is_line_first, line_end, line_start, token
+from pllm_lang.syntax.machine import Lexeme, Stack, run
+from pllm_lang.syntax.table import BEGIN
+from pllm_lang.syntax.trouble import Trouble, column, fits, is_line_first, line_end, line_start, token
 
 # The smallest head of each kind of block.
 _HEADS = {

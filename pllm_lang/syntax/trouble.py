@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..text.source import Source
-from .machine import Lexeme, Machine, Stack
-from .table import BEGIN, END_KIND
+from pllm_lang.syntax.machine import Lexeme, Machine, Stack
+from pllm_lang.syntax.table import BEGIN, END_KIND
+from pllm_lang.text.source import Source
 
 _OPENERS = {"(": ")", "[": "]", "{": "}"}
 _CLOSERS = {")": "(", "]": "[", "}": "{"}

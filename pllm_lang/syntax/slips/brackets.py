@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..recover import HEADS, is_margin_declaration
-from ..trouble import (
+from pllm_lang.syntax.recover import HEADS, is_margin_declaration
+from pllm_lang.syntax.slips.slip import Slip, edit, label, slip
+from pllm_lang.syntax.trouble import (
     Token,
     Trouble,
     before,
@@ -18,7 +19,6 @@ from ..trouble import (
     open_bracket,
     token,
 )
-from .slip import Slip, edit, label, slip
 
 _CLOSERS = frozenset(")]}")
 

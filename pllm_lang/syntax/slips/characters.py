@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import unicodedata
 
-from ...text.limits import MAX_STRING_CHARACTERS, MAX_WORD_CHARACTERS
-from ..trouble import Token, Trouble, after, before, here, open_bracket, token
-from .slip import Slip, edit, slip
+from pllm_lang.syntax.slips.slip import Slip, edit, slip
+from pllm_lang.syntax.trouble import Token, Trouble, after, before, here, open_bracket, token
+from pllm_lang.text.limits import MAX_STRING_CHARACTERS, MAX_WORD_CHARACTERS
 
 _SIGNS = {
     "≤": "<=",

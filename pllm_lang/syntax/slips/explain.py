@@ -5,11 +5,11 @@ In: a `Trouble`. Out: a `Slip`. Order matters: the surest recognisers stand firs
 
 from __future__ import annotations
 
-from ...text.limits import MAX_DEPTH
-from ..trouble import Trouble, before, expected, first_word, here
-from . import brackets, characters, signs, words
-from .brackets import describe
-from .slip import Recogniser, Slip, slip
+from pllm_lang.syntax.slips import brackets, characters, signs, words
+from pllm_lang.syntax.slips.brackets import describe
+from pllm_lang.syntax.slips.slip import Recogniser, Slip, slip
+from pllm_lang.syntax.trouble import Trouble, before, expected, first_word, here
+from pllm_lang.text.limits import MAX_DEPTH
 
 _RECOGNISERS: tuple[Recogniser, ...] = (
     characters.too_long,

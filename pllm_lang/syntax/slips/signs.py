@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..trouble import (
+from pllm_lang.syntax.slips.slip import Slip, edit, slip
+from pllm_lang.syntax.trouble import (
     Token,
     Trouble,
     after,
@@ -16,7 +17,6 @@ from ..trouble import (
     open_bracket,
     token,
 )
-from .slip import Slip, edit, slip
 
 _OPERATORS = frozenset(
     [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from ...text.finding import Edit, Finding, Fix, Label, Severity, Span
-from ..trouble import Token, Trouble
+from pllm_lang.syntax.trouble import Token, Trouble
+from pllm_lang.text.finding import Edit, Finding, Fix, Label, Severity, Span
 
 
 class Slip(NamedTuple):

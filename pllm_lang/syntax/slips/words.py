@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...text.similar import closest
-from ..recover import DECLARATIONS
-from ..trouble import Trouble, after, before, fits, here, is_line_first, keywords, token
-from .slip import Slip, edit, slip
+from pllm_lang.syntax.recover import DECLARATIONS
+from pllm_lang.syntax.slips.slip import Slip, edit, slip
+from pllm_lang.syntax.trouble import Trouble, after, before, fits, here, is_line_first, keywords, token
+from pllm_lang.text.similar import closest
 
 _PLAN = frozenset(["input", "weight", "state", "output", "repeat", "stage", "facts"])
 _RECORD = frozenset(

@@ -1,0 +1,51 @@
+"""From a file, or bytes, to a `Source`, within limits: a regular file of bounded size, UTF-8, without NUL.
+
+In: a path or bytes, and the name that messages use. Out: a `Source`, or the finding that says why there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from pllm_lang.text.finding import Finding, Span
+from pllm_lang.text.limits import MAX_FILE_BYTES
+from pllm_lang.text.source import Source, make_source
+
+
+def read_source(path: str | os.PathLike[str], name: str) -> Source | Finding:
+    """The text of a file. Devices, pipes and folders are not opened; at most MAX_FILE_BYTES are read."""
+    try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+            return _finding("file.unreadable", f"this is {kind}", name, "name a `.pllm` file")
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        return _finding("file.missing", "there is no such file", name, "check the path")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return _finding("file.unreadable", f"the file cannot be read: {reason.lower()}", name, "check its rights")
+    return decode_source(name, data)
+
+
+def decode_source(name: str, data: bytes) -> Source | Finding:
+    """The text of bytes. A byte order mark is dropped; line ends stay as they are."""
+    if len(data) > MAX_FILE_BYTES:
+        message = f"the file has more than {MAX_FILE_BYTES:,} bytes"
+        limit = {"limit": str(MAX_FILE_BYTES)}
+        return _finding("file.too_large", message, name, "split it into modules", limit)
+    if (at := data.find(b"\0")) >= 0:
+        message = f"a NUL byte at offset {at}: this is no text"
+        return _finding("file.not_text", message, name, "save the file as UTF-8", {"value": str(at)})
+    try:
+        return make_source(name, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"line {line} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+        return _finding("file.not_text", message, name, "save the file as UTF-8", {"value": str(error.start)})
+
+
+def _finding(code: str, message: str, name: str, help: str, data: dict[str, str] | None = None) -> Finding:
+    return Finding(code, message, Span(name, 0, 0), help=help, data=data or {})
