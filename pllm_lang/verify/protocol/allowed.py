@@ -107,7 +107,7 @@ def _reductions(poly: Poly, output: Poly, atoms: Atoms, secrets: frozenset[int])
         return []
     found: list[Poly] = []
     for mono, coef in sorted(poly.terms.items()):
-        entry = _match(lead, mono, len(output.shape), len(poly.shape))
+        entry = _match(lead, mono, output.shape, len(poly.shape))
         if entry is None:
             continue
         moved = pl.remap(output, entry, poly.shape)
@@ -132,11 +132,12 @@ def _quotient(value: int, divisor: int, modulus: int) -> int | None:
     return value // common * pow(divisor // common, -1, modulus // common) % modulus
 
 
-def _match(lead: Mono, mono: Mono, n_out: int, n_term: int) -> tuple[ix.Index, ...] | None:
+def _match(lead: Mono, mono: Mono, shape: tuple[int, ...], n_term: int) -> tuple[ix.Index, ...] | None:
     """The map of output entries under which `lead` may be `mono`: read off leaf by leaf."""
     if len(lead[1]) != len(mono[1]) or len(lead[0]) != len(mono[0]):
         return None
-    entry: dict[int, ix.Index] = {}
+    n_out = len(shape)
+    entry: dict[int, ix.Index] = {v: ix.ZERO for v, dim in enumerate(shape) if dim == 1}
     for (atom, at), (other, other_at) in zip(lead[1], mono[1], strict=True):
         if atom != other:
             return None

@@ -31,6 +31,9 @@ class Sizes:
     def shape(self, dims: tuple[Dim, ...]) -> tuple[int, ...]:
         return tuple(self.of(d) for d in dims)
 
+    def symbols(self) -> list[tuple[str, int]]:
+        return sorted(self._values.items())
+
     def _symbol(self, name: str) -> int:
         if name not in self._values:
             self._values[name] = self._next
@@ -72,3 +75,13 @@ def _is_prime(n: int) -> bool:
         else:
             return False
     return True
+
+
+def factored(size: int, sizes: Sizes) -> tuple[int, str]:
+    """A size as (number, product of symbols)."""
+    names: list[str] = []
+    for name, value in sizes.symbols():
+        while is_symbolic(value) and size % value == 0 and size:
+            size //= value
+            names.append(name)
+    return size, "*".join(sorted(names))

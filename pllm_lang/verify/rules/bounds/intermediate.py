@@ -22,13 +22,14 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     """Every `intermediate` of the component fits the centred lift of its carrier."""
     if view.component is None or not view.component.intermediates:
         return
-    modulus = carrier_modulus(view, plan)
     for clause in view.component.intermediates:
         found = tensor(clause.expr, view.env)
-        yield _judge(clause, modulus, None if found is None else found.facts.range)
+        yield judge(clause, view, plan, None if found is None else found.facts.range)
 
 
-def _judge(clause: Clause, modulus: int | None, found: Interval | None) -> Obligation:
+def judge(clause: Clause, view: StepView, plan: PlanView, found: Interval | None) -> Obligation:
+    """The obligation of one intermediate whose range is `found`."""
+    modulus = carrier_modulus(view, plan)
     if modulus is None:
         return _unproved(clause, "no ring is declared that it must fit", "declare the component's `carrier`")
     if found is None:

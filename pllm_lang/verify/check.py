@@ -1,0 +1,93 @@
+"""A whole plan checked: walk, rules over the plan, witnesses, findings.
+
+In: a lowered plan with its source map and the library. Out: a `PlanReport` with every obligation, what was not
+asked, and the findings. Nothing here raises for a plan's mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from pllm_lang.catalog.facts import Facts
+from pllm_lang.catalog.library import Library
+from pllm_lang.ir.plan import Plan
+from pllm_lang.ir.source_map import SourceMap
+from pllm_lang.text.finding import Finding, Severity, Span, Verdict
+from pllm_lang.verify.flow import MAX_WALKED, Flow, TooLongError, flow
+from pllm_lang.verify.judge import judge_step
+from pllm_lang.verify.obligation import NotAsked, Obligation
+from pllm_lang.verify.registry import rules
+from pllm_lang.verify.report import findings_of
+from pllm_lang.verify.view import PlanView
+from pllm_lang.verify.witness.search import with_witnesses
+
+NO_POLICY = NotAsked("placement", "the plan is under no policy, so nothing says who may learn what")
+NO_EXPERIMENT = tuple(
+    NotAsked(family, f"no experiment gives the plan {what}")
+    for family, what in (("target", "a deployment"), ("material", "a stock and a budget"))
+)
+
+
+class PlanReport(msgspec.Struct, frozen=True):
+    """How a plan came out. It is accepted if every obligation is proved and no error was found before."""
+
+    name: str
+    plan: Plan
+    obligations: tuple[Obligation, ...]
+    not_asked: tuple[NotAsked, ...]
+    findings: tuple[Finding, ...]
+    flow: Flow | None
+
+
+def check_plan(
+    plan: Plan, source_map: SourceMap, library: Library, lowering: tuple[Finding, ...] = ()
+) -> PlanReport:
+    """Every obligation of a plan. `lowering` are the findings that it was lowered with; they are reported first."""
+    view = PlanView(plan, library, library.policy(plan.policy) if plan.policy else None)
+    try:
+        walked = flow(view, judge_step, judge_node)
+    except TooLongError:
+        return _too_long(plan, source_map, lowering)
+    obligations = [*walked.obligations, *_over_the_plan(view, walked)]
+    judged = tuple(with_witnesses(view, source_map, obligations))
+    return PlanReport(
+        source_map.name,
+        plan,
+        judged,
+        _not_asked(view),
+        (*lowering, *findings_of(judged, source_map)),
+        walked,
+    )
+
+
+def judge_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iterator[Obligation]:
+    """Rules on the nodes that are no steps: requirements and writes of state."""
+    for rule in rules():
+        if hasattr(rule, "check_node"):
+            yield from rule.check_node(plan, node, facts)
+
+
+def _over_the_plan(view: PlanView, walked: Flow) -> Iterator[Obligation]:
+    for rule in rules():
+        if hasattr(rule, "check_plan"):
+            yield from rule.check_plan(view, walked)
+
+
+def _not_asked(view: PlanView) -> tuple[NotAsked, ...]:
+    return (*(() if view.plan.policy else (NO_POLICY,)), *NO_EXPERIMENT)
+
+
+def _too_long(plan: Plan, source_map: SourceMap, lowering: tuple[Finding, ...]) -> PlanReport:
+    place = source_map.plan
+    finding = Finding(
+        "limits.too_many_steps",
+        f"this plan runs more than {MAX_WALKED} different steps; a check walks no more",
+        Span(place.file, place.start, place.end),
+        severity=Severity.ERROR,
+        verdict=Verdict.UNPROVED,
+        data={"limit": str(MAX_WALKED)},
+        help="state ranges that do not change from layer to layer, so that equal layers count once, or split the plan",
+    )
+    return PlanReport(source_map.name, plan, (), (), (*lowering, finding), None)

@@ -1,0 +1,38 @@
+"""How likely a run is wrong although every range holds: the failure probabilities of probabilistic steps, added up."""
+
+from __future__ import annotations
+
+from math import prod
+
+from pllm_lang.catalog.evaluate import term
+from pllm_lang.catalog.expr import Apply, Expr, Ref
+from pllm_lang.catalog.facts import Exact
+from pllm_lang.verify.view import Met, StepView
+
+FAILURE = "failure"
+
+
+def asks_for_failure(condition: Expr) -> bool:
+    """Whether a plan's requirement speaks of its failure probability."""
+    if isinstance(condition, Ref):
+        return condition.name == FAILURE
+    return isinstance(condition, Apply) and any(asks_for_failure(arg) for arg in condition.args)
+
+
+def step_failure(view: StepView) -> Exact | None:
+    """Union bound over all result entries of one run of the step; 0 for a method that never fails; None unknown."""
+    if view.component is None or view.component.failure is None:
+        return 0
+    each = term(view.component.failure, view.env)
+    if each is None:
+        return None
+    entries = sum(prod(type_.shape) for type_ in view.step.types)
+    return min(each.high, 1) * entries
+
+
+def met_failure(met: Met) -> Exact | None:
+    """The same for all runs of a step in one execution of the plan."""
+    if met.judged.view is None:
+        return 0
+    once = step_failure(met.judged.view)
+    return None if once is None else once * met.times

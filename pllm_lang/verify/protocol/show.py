@@ -1,0 +1,60 @@
+"""Terms as text, for people: `x[i,k]*w[j,k] - r[i,j]`."""
+
+from __future__ import annotations
+
+from pllm_lang.verify.protocol import index as ix
+from pllm_lang.verify.protocol.atoms import Atoms
+from pllm_lang.verify.protocol.masking import centred
+from pllm_lang.verify.protocol.polynomial import Mono, Poly, whole
+
+LETTERS = "ijklmnpqrstuvw"
+MAX_SHOWN = 6
+
+
+def show_poly(poly: Poly, atoms: Atoms) -> str:
+    """The first monomials; whole tensors by their name alone."""
+    parts: list[str] = []
+    for mono, coef in sorted(poly.terms.items(), key=lambda item: (-len(item[0][1]), item[0]))[:MAX_SHOWN]:
+        sign = centred(coef, poly.modulus)
+        text = _mono(mono, poly, atoms)
+        size = abs(sign)
+        shown = text if size == 1 and text else f"{size}*{text}" if text else str(size)
+        parts.append(("- " if sign < 0 else "+ ") + shown)
+    if len(poly.terms) > MAX_SHOWN:
+        parts.append(f"+ {len(poly.terms) - MAX_SHOWN} more")
+    text = " ".join(parts) or "0"
+    return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text
+
+
+def _mono(mono: Mono, poly: Poly, atoms: Atoms) -> str:
+    shown: list[str] = []
+    for atom, entry in mono[1]:
+        made = atoms[atom]
+        name = made.name if made.kind != "call" else f"{made.name}({_args(atom, atoms)})"
+        plain = not mono[0] and next(iter(whole(atom, poly.modulus or 3, poly.shape).terms))[1][0][1] == entry
+        at = ",".join(show_index(i) for i in entry)
+        shown.append(name if plain or not at else f"{name}[{at}]")
+    return "*".join(shown)
+
+
+def _args(atom: int, atoms: Atoms) -> str:
+    return ", ".join(show_poly(arg, atoms) for arg in atoms[atom].args)
+
+
+def show_index(index: ix.Index) -> str:
+    """`i`, `2*i + 1`, `i div 4`, with letters for variables."""
+    const, terms = index
+    parts = [_term(coef, base) for coef, base in terms]
+    if const or not parts:
+        parts.append(str(const))
+    return " + ".join(parts)
+
+
+def _term(coef: int, base: ix.Base) -> str:
+    if base[0] == "v":
+        text = LETTERS[base[1] % len(LETTERS)]
+    elif base[0] == "g":
+        text = f"{list(base[1])}[{show_index(base[2])}]"
+    else:
+        text = f"({show_index(base[1])} {'div' if base[0] == 'd' else 'mod'} {base[2]})"
+    return text if coef == 1 else f"{coef}*{text}"
