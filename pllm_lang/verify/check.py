@@ -39,6 +39,11 @@ class PlanReport(msgspec.Struct, frozen=True):
     not_asked: tuple[NotAsked, ...]
     findings: tuple[Finding, ...]
     flow: Flow | None
+    source_map: SourceMap
+
+    @property
+    def accepted(self) -> bool:
+        return all(finding.severity is not Severity.ERROR for finding in self.findings)
 
 
 def check_plan(
@@ -59,6 +64,7 @@ def check_plan(
         _not_asked(view),
         (*lowering, *findings_of(judged, source_map)),
         walked,
+        source_map,
     )
 
 
@@ -90,4 +96,4 @@ def _too_long(plan: Plan, source_map: SourceMap, lowering: tuple[Finding, ...]) 
         data={"limit": str(MAX_WALKED)},
         help="state ranges that do not change from layer to layer, so that equal layers count once, or split the plan",
     )
-    return PlanReport(source_map.name, plan, (), (), (*lowering, finding), None)
+    return PlanReport(source_map.name, plan, (), (), (*lowering, finding), None, source_map)

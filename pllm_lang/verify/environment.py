@@ -39,7 +39,7 @@ def make_view(
     names = [spec.name for spec in operator.operands]
     env.facts = dict(zip(names, facts, strict=False))
     component = component_of(plan, step)
-    n_parties = party_count(places)
+    n_parties = party_count(places, step.use)
     if n_parties is not None:
         env.context["n_parties"] = n_parties
     if component is not None and step.use is not None:
@@ -56,10 +56,12 @@ def component_of(plan: PlanView, step: Step) -> Component | None:
     return plan.library.component(key) if key else None
 
 
-def party_count(places: Iterable[Placement]) -> int | None:
-    """How many parties hold the shared operands, None where no operand is shared."""
+def party_count(places: Iterable[Placement], use: ComponentUse | None = None) -> int | None:
+    """How many parties hold the shared operands, else how many are bound to the component's roles; None for neither."""
     counts = [len(place.parties) for place in places if place.kind == "shared"]
-    return max(counts, default=None)
+    if counts or use is None or not use.roles:
+        return max(counts, default=None)
+    return len({party for _, party in use.roles})
 
 
 def _environment(

@@ -18,6 +18,7 @@ from pllm_lang.verify.terms import term_text
 from pllm_lang.verify.view import Met, PlanView
 
 CODE = "bounds.failure"
+BUDGET = "failure_budget"
 
 
 def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
@@ -36,9 +37,9 @@ def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
 
 
 def _budgets(plan: PlanView) -> list[Expr]:
-    """Conditions on `failure`: those of the plan, and the policy's `failure:`."""
+    """Conditions on `failure`: those of the plan, and the policy's `failure_budget`."""
     stated = [r.condition for stage in plan.plan.stages for r in _requirements(stage.body)]
-    limit = None if plan.policy is None else plan.policy.fields.get(FAILURE)
+    limit = None if plan.policy is None else plan.policy.fields.get(BUDGET)
     return stated + ([Apply("<=", (Ref(FAILURE), limit))] if limit is not None else [])
 
 
@@ -103,7 +104,7 @@ def _unbudgeted(subject: int, total: Exact | None) -> Obligation:
         message=f"the probability of a wrong result is {_told(total)}, and nothing says how much is allowed",
         value="" if total is None else text(total),
         term=FAILURE,
-        help="state it in the plan, `requires failure <= 2^-40`, or as `failure:` of its policy",
+        help="state it in the plan, `requires failure <= 2^-40`, or as `failure_budget:` of its policy",
     )
 
 

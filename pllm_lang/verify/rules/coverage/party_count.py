@@ -14,12 +14,18 @@ from pllm_lang.verify.view import PlanView, StepView
 CODE = "coverage.party_count"
 
 
-def check_step(view: StepView, _plan: PlanView) -> Iterator[Obligation]:
-    """The number of parties that hold the operands is one that the component is good for."""
+def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
+    """The number of parties that hold the operands is one that the component is good for.
+
+    Where no operand is shared, the parties bound to the component's roles count; without either (a plan under no
+    policy) the question is not asked.
+    """
     component = view.component
     if component is None or component.n_parties is None:
         return
     wanted = component.n_parties
+    if view.n_parties is None and plan.policy is None and component.roles:
+        return
     verdict = None if view.n_parties is None else holds(_condition(wanted), view.env)
     if verdict:
         yield Obligation(CODE, Verdict.PROVED, 0, part="using", evidence=(str(view.n_parties),))

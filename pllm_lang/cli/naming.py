@@ -1,0 +1,42 @@
+"""`FILE:NAME` of a call: the plan that it means."""
+
+from __future__ import annotations
+
+import os
+
+from pllm_lang.cli.checking import Checked, check_files
+from pllm_lang.cli.config import find_settings
+from pllm_lang.verify.check import PlanReport
+
+
+class NoSuchPlanError(Exception):
+    """The text says what is not there."""
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """File and name; the name is "" where none is given."""
+    if os.path.exists(target):
+        return target, ""
+    path, _, name = target.rpartition(":")
+    return (path, name) if path else (target, "")
+
+
+def checked_file(path: str) -> Checked:
+    """Raises NoSuchPlanError for a file that is not there."""
+    if not os.path.isfile(path):
+        raise NoSuchPlanError(f"no such file: {path}")
+    return check_files([path], find_settings(os.path.dirname(os.path.abspath(path))).root)
+
+
+def one_plan(target: str) -> PlanReport:
+    path, name = split_target(target)
+    reports = checked_file(path).reports
+    if name:
+        found = [report for report in reports if report.name == name]
+    else:
+        found = list(reports) if len(reports) == 1 else []
+    if not found:
+        known = ", ".join(report.name for report in reports) or "none"
+        asked = f"a plan `{name}`" if name else "exactly one plan"
+        raise NoSuchPlanError(f"{path} does not hold {asked}; its plans are: {known}")
+    return found[0]
