@@ -1,7 +1,7 @@
 """From the words of an `import` to a module's name and file.
 
-`std.X` is `X.pllm` of the shipped library; `a.b.c` belongs to the installed package that registers `a` in the entry-point
-group `pllm_lang.modules`; a string is a path relative to the importing file, which may not leave its root.
+`std.X` is `X.pllm` of the shipped library; `a.b.c` belongs to the installed package that registers `a` in the
+entry-point group `pllm_lang.modules`; a string is a path relative to the importing file, which may not leave its root.
 No code of a package is run: only its folder is looked up.
 """
 
@@ -44,34 +44,34 @@ def locate_dotted(parts: tuple[str, ...]) -> Location | NotLocated:
 
 
 def locate_file(written: str, importer: Location) -> Location | NotLocated:
-    """The file that a module imports by a relative path, links followed before the root is compared."""
+    """The module that another imports by a relative path."""
+    path = locate_data(written, importer, SUFFIX)
+    if isinstance(path, NotLocated):
+        return path
+    name = _file_module(os.path.realpath(path), importer.root)
+    if not importer.name.startswith("./"):
+        name = f"{importer.name.split('.')[0]}.{name[2:].replace('/', '.')}"
+    return Location(name, path, importer.root)
+
+
+def locate_data(written: str, importer: Location, suffix: str) -> str | NotLocated:
+    """The path of a file that a module names relative to itself; links are followed before roots are compared."""
     if os.path.isabs(written) or "\\" in written or "\x00" in written:
+        message = f"`{written}` is not a relative path"
         return NotLocated(
-            "modules.outside_project",
-            f"`{written}` is not a relative path",
-            "write the path relative to this file, with `/`",
+            "modules.outside_project", message, "write the path relative to this file, with `/`"
         )
-    if not written.endswith(SUFFIX):
-        return NotLocated(
-            "modules.unknown", f"`{written}` does not end in `{SUFFIX}`", "only `.pllm` files can be imported"
-        )
+    if not written.endswith(suffix):
+        message = f"`{written}` does not end in `{suffix}`"
+        return NotLocated("modules.unknown", message, f"only `{suffix}` files are read here")
     path = os.path.normpath(os.path.join(os.path.dirname(importer.path), written))
     real = os.path.realpath(path)
     if not _inside(real, importer.root):
-        return NotLocated(
-            "modules.outside_project",
-            f"`{written}` lies outside of the project",
-            f"the project's root is {_shown(importer.root)}",
-        )
+        help_ = "move the file into the project, or set the project's root in `pllm.toml`"
+        return NotLocated("modules.outside_project", f"`{written}` lies outside of the project", help_)
     if not os.path.exists(real):
-        return NotLocated("modules.unknown", f"there is no file `{written}`", _neighbours(path))
-    name = _file_module(real, importer.root)
-    package = importer.name.split(".")[0]
-    return Location(
-        name if importer.name.startswith("./") else f"{package}.{name[2:].replace('/', '.')}",
-        path,
-        importer.root,
-    )
+        return NotLocated("modules.unknown", f"there is no file `{written}`", _neighbours(path, suffix))
+    return path
 
 
 def _shipped(parts: tuple[str, ...]) -> Location | NotLocated:
@@ -144,10 +144,10 @@ def _inside(real: str, root: str) -> bool:
     return real == real_root or real.startswith(real_root.rstrip(os.sep) + os.sep)
 
 
-def _neighbours(path: str) -> str:
+def _neighbours(path: str, suffix: str) -> str:
     folder = os.path.dirname(path) or "."
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
+        names = [name for name in os.listdir(folder) if name.endswith(suffix)]
     except OSError:
         return ""
     return did_you_mean(os.path.basename(path), names)

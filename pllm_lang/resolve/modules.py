@@ -1,7 +1,7 @@
 """Modules, what they export, and what a name in them stands for.
 
-Data only. A module is known by its *name*: `std.formats`, `acme.ops` (an installed package's), or `./plans/mlp`
-(a file, relative to the project's root, without its suffix). A declaration's *key* is module and name: `std.formats.q7`.
+Data only. A module is known by its *name*: `std.formats`, `acme.ops` (an installed package's), or `./plans/mlp` (a
+file, relative to the project's root, without its suffix). A declaration's *key* is module and name: `std.formats.q7`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ConstValue: TypeAlias = "int | Fraction | str | bool | tuple[ConstValue, ...]"
 
 
 class Binding(msgspec.Struct, frozen=True):
-    """What a name stands for. `kind` is the keyword of its declaration (`component`, `format`, `const`, ...)."""
+    """What a name stands for. `kind` is the keyword of its declaration: `component`, `format`, `const`, ..."""
 
     module: str
     name: str
@@ -31,17 +31,50 @@ class Binding(msgspec.Struct, frozen=True):
 
 
 class Exports(msgspec.Struct, frozen=True):
-    """What a module offers: kind by name, and the values of its constants as exact text (`"1/128"`)."""
+    """What a module offers: kind of declaration by name, and the values of its constants."""
 
     kinds: dict[str, str]
     constants: dict[str, ConstValue] = {}
 
 
+class Measured(msgspec.Struct, frozen=True):
+    """What a facts file says of one tensor: exact bounds, norms of rows and columns squared where they are L2."""
+
+    min: int | Fraction | None = None
+    max: int | Fraction | None = None
+    row_norm1: int | Fraction | None = None
+    row_norm2_sq: int | Fraction | None = None
+    col_norm1: int | Fraction | None = None
+    col_norm2_sq: int | Fraction | None = None
+
+
+class FactsFile(msgspec.Struct, frozen=True):
+    """A facts file: `checkpoint` is the digest of what was measured, `digest` the SHA-256 of the file itself.
+
+    `calibrated` names those facts that were seen on data instead of being true of the weights.
+    """
+
+    path: str
+    digest: str
+    checkpoint: str
+    facts: dict[str, Measured]
+    calibrated: tuple[str, ...] = ()
+
+
+class ConfigFile(msgspec.Struct, frozen=True):
+    """A model configuration as text, not looked into: `models` reads it. `digest` is the SHA-256 of its bytes."""
+
+    path: str
+    digest: str
+    text: str
+
+
 class Module(msgspec.Struct, frozen=True):
     """One text, parsed and with its names bound.
 
-    `scope` maps every module-level name that can be used here (declared, imported, or an operator of the shipped library);
-    `constants` the values of those that are constants; `digest` is the SHA-256 of the text.
+    `scope` maps every module-level name that can be used here: declared, imported, or an operator of the shipped
+    library; `constants` the values of those that are constants; `digest` is the SHA-256 of the text. `facts` and
+    `configs` are the files that it names, by the path as written; `imports` the names of modules.
     """
 
     name: str
@@ -52,6 +85,8 @@ class Module(msgspec.Struct, frozen=True):
     scope: dict[str, Binding] = {}
     constants: dict[str, ConstValue] = {}
     imports: tuple[str, ...] = ()
+    facts: dict[str, FactsFile] = {}
+    configs: dict[str, ConfigFile] = {}
 
 
 class Project(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Loading a project: the files of a call, all they import, every module-level name bound.
 
-In: paths, the project's root, what the shipped library exports (so that its text need not be parsed), unsaved buffers.
-Out: a `Project`; every problem is a finding in it. This package is the only reader of files in the core.
+In: paths, the project's root, what the shipped library exports (so that its text need not be parsed), unsaved
+buffers. Out: a `Project`; every problem is a finding in it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from pllm_lang.resolve.files import Unreadable, read_text
+from pllm_lang.resolve.bodies import check_bodies
 from pllm_lang.resolve.limits import MAX_MODULES
 from pllm_lang.resolve.locate import Location, NotLocated, locate_dotted, locate_file, locate_main
 from pllm_lang.resolve.modules import Binding, Exports, Module, Project
+from pllm_lang.resolve.named_files import read_named_files
 from pllm_lang.resolve.places import anchor_span, node_span
-from pllm_lang.resolve.scope import Imported, bind_names, declared_kinds
+from pllm_lang.resolve.scope import Imported, Text, bind_names, declared_kinds
 from pllm_lang.syntax.nodes import File, Import
 from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding, Span
+from pllm_lang.text.read import read_source
 from pllm_lang.text.source import Source, make_source
 
 Parse = Callable[[Source], Parsed]
-# Declarations that a user of the module needs as text; a module is parsed when one of them is imported from it.
+# Declarations that are used as text: a module is parsed when one of them is imported from it.
 TEXT_KINDS = frozenset({"block", "plan", "model"})
 MAX_IMPORT_DEPTH = 100
 
@@ -66,9 +68,7 @@ def load(
         if problem is None:
             main.append(location.name)
         else:
-            state.findings.append(
-                Finding(problem.code, f"{path}: {problem.message}", Span(path, 0, 0), help=problem.help)
-            )
+            state.findings.append(problem)
     return _bind(state, root, tuple(dict.fromkeys(main)))
 
 
@@ -82,15 +82,12 @@ def load_shipped(names: Sequence[str]) -> Project:
     return _bind(state, "", tuple(names))
 
 
-def _read_module(state: _Loading, location: Location, shown: str) -> Unreadable | None:
+def _read_module(state: _Loading, location: Location, shown: str) -> Finding | None:
     """Parse a module and, depth first, what it imports, so that a module follows what it stands on."""
     text = state.buffers.get(os.path.realpath(location.path))
-    if text is None:
-        read = read_text(location.path)
-        if isinstance(read, Unreadable):
-            return read
-        text = read
-    source = make_source(shown, text)
+    source = make_source(shown, text) if text is not None else read_source(location.path, shown)
+    if isinstance(source, Finding):
+        return source
     parsed = state.parse(source)
     state.findings += parsed.findings
     state.open.append(location.name)
@@ -119,9 +116,8 @@ def _follow(state: _Loading, importer: Location, source: Source, decl: Import) -
     problem = _read_module(state, location, _shown_name(location))
     if problem is None:
         return Imported(decl, name)
-    state.findings.append(
-        Finding(problem.code, f"`{_written(decl)}`: {problem.message}", place, help=problem.help)
-    )
+    message = f"`{_written(decl)}`: {problem.message}"
+    state.findings.append(msgspec.structs.replace(problem, message=message, span=place))
     return Imported(decl, "")
 
 
@@ -159,10 +155,13 @@ def _bind(state: _Loading, root: str, main: tuple[str, ...]) -> Project:
     prelude = find_prelude(exports)
     modules: dict[str, Module] = {}
     for name, parsed in state.modules.items():
-        scope = bind_names(name, parsed.source, parsed.file, parsed.imports, exports, prelude)
+        scope = bind_names(Text(name, parsed.source, parsed.file, parsed.imports), exports, prelude)
         state.findings += scope.findings
         own = {d: v for d, v in scope.constants.items() if d in exports[name].kinds}
         exports[name] = Exports(exports[name].kinds, own)
+        named = read_named_files(parsed.source.name, parsed.file, parsed.location)
+        state.findings += named.findings
+        state.findings += check_bodies(name, parsed.source.name, parsed.file, scope.names)
         modules[name] = Module(
             name,
             parsed.location.path,
@@ -172,6 +171,8 @@ def _bind(state: _Loading, root: str, main: tuple[str, ...]) -> Project:
             scope.names,
             scope.constants,
             tuple(i.module for i in parsed.imports if i.module),
+            named.facts,
+            named.configs,
         )
     return Project(root, main, modules, tuple(state.findings))
 

@@ -58,3 +58,14 @@ def names_of(expr: Expr | Spread | Entry, callees: bool = False) -> Iterator[Nam
     for part in parts(expr):
         if callees or not (isinstance(expr, Call) and part is expr.callee and isinstance(part, Name)):
             yield from names_of(part, callees)
+
+
+def collect_names(expr: Expr, into: set[str]) -> None:
+    """Add every name that an expression reads, called ones included."""
+    waiting: list[Expr | Spread | Entry] = [expr]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Name):
+            into.add(node.id)
+        else:
+            waiting.extend(parts(node))

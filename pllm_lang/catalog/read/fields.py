@@ -54,6 +54,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
     "operator": (
         FieldSpec("shape", "expression", "a condition on shapes, where the signature cannot say it"),
         FieldSpec("note", "text", "why the rules hold"),
+        FieldSpec("structural", "boolean", "it only moves entries: it may stand inside another call and needs no component"),
         FieldSpec("monotone", "words", "operands in which every result entry is monotone"),
         FieldSpec("reveals", "words", "operands that a plain execution discloses"),
     ),
