@@ -16,7 +16,6 @@ from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import SLOTS, parameters, simplify, square_high, tensor, term
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Ref
 from pllm_lang.catalog.facts import UNKNOWN, Exact, Facts, Interval
-from pllm_lang.catalog.formats import ulp
 from pllm_lang.catalog.infer import Inferred as Inferred
 from pllm_lang.catalog.infer import Params as Params
 from pllm_lang.catalog.infer import Problem as Problem
@@ -27,7 +26,7 @@ from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Clause, Component, Operator
 from pllm_lang.catalog.tensor import Tensor, TooManyOperationsError, of_entries
 from pllm_lang.exact import interval
-from pllm_lang.exact.number import exact, ratio
+from pllm_lang.exact.number import exact
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 
@@ -57,7 +56,7 @@ def result_facts(operator: Operator, env: Env, component: Component | None = Non
         arg = None if meaning is None else tensor(meaning, env)
         facts = UNKNOWN if arg is None else arg.facts
         own = [c for c in claims if c is not None and c.result == spec.name]
-        found[spec.name] = _claimed(facts, own, env)
+        found[spec.name] = _claimed(facts, own, env, env.shapes.get(spec.name))
     return found
 
 
@@ -128,7 +127,7 @@ def _meet_range(facts: Facts, slot: str, up: Exact | None, down: Exact | None) -
     return msgspec.structs.replace(facts, range=Interval(low, high))
 
 
-def _claimed(facts: Facts, claims: list[Claim], env: Env) -> Facts:
+def _claimed(facts: Facts, claims: list[Claim], env: Env, shape: tuple[int, ...] | None) -> Facts:
     own_error: Exact | None = 0
     low = high = None
     for each in claims:
@@ -143,7 +142,16 @@ def _claimed(facts: Facts, claims: list[Claim], env: Env) -> Facts:
     for each in claims:
         if each.slot != "error":
             facts = meet_claim(facts, each, env)
-    return widen(settle(facts), own_error)
+    return widen(without_idle_norm(settle(facts), shape), own_error)
+
+
+def without_idle_norm(facts: Facts, shape: tuple[int, ...] | None) -> Facts:
+    """The facts without a row norm that range and shape already imply."""
+    if shape is None or facts.range is None or facts.row_norm2_sq is None:
+        return facts
+    limit = interval.magnitude(facts.range)
+    idle = facts.row_norm2_sq >= (shape[-1] if shape else 1) * limit * limit
+    return msgspec.structs.replace(facts, row_norm2_sq=None) if idle else facts
 
 
 def widen(facts: Facts, own_error: Exact | None) -> Facts:
@@ -198,20 +206,18 @@ def run(expr: Expr, env: Env, values: Mapping[str, Tensor]) -> Tensor | None:
     if isinstance(expr, Attr) and isinstance(expr.base, Ref):
         return values.get(f"{expr.base.name}.{expr.name}")
     if not isinstance(expr, Apply) or not _uses(expr, values):
-        value = evaluate.exact_term(expr, env)
-        return None if value is None else of_entries((), (value,))
+        value = term(expr, env)
+        return None if value is None else of_entries((), (value.low if value.low == value.high else value,))
     return _run_primitive(expr, env, values)
 
 
 def _run_primitive(expr: Apply, env: Env, values: Mapping[str, Tensor]) -> Tensor | None:
-    if expr.fn == "raw" and len(expr.args) == 1:
-        return _run_raw(expr.args[0], env, values)
     rewritten = simplify(expr)
     if rewritten is not expr:
         return run(rewritten, env, values)
-    if expr.fn == "where" and not _uses(expr.args[0], values):
-        choice = evaluate.exact_term(expr.args[0], env)
-        return None if choice is None else run(expr.args[1 if choice else 2], env, values)
+    chosen = _special_form(expr, env)
+    if chosen is not expr:
+        return None if chosen is None else run(chosen, env, values)
     turned = expr.args[1] if expr.fn == "matmul" else None
     if isinstance(turned, Apply) and simplify(turned).fn == "transpose":
         left, right = run(expr.args[0], env, values), run(turned.args[0], env, values)
@@ -227,13 +233,12 @@ def _run_primitive(expr: Apply, env: Env, values: Mapping[str, Tensor]) -> Tenso
     return primitive.execute(known, params)
 
 
-def _run_raw(expr: Expr, env: Env, values: Mapping[str, Tensor]) -> Tensor | None:
-    format, value = evaluate.format_of(expr, env), run(expr, env, values)
-    step = None if format is None else ulp(format)
-    multiply = PRIMITIVES["*"].execute
-    if value is None or step is None or multiply is None:
-        return None
-    return multiply((value, of_entries((), (ratio(1, step),))), {})
+def _special_form(expr: Apply, env: Env) -> Expr | None:
+    if expr.fn == "raw":
+        return evaluate.raw_form(expr, env)
+    if expr.fn == "nearest":
+        return evaluate.nearest_form(expr, env)
+    return evaluate.where_form(expr, env) if expr.fn == "where" else expr
 
 
 def _uses(expr: Expr, values: Mapping[str, Tensor]) -> bool:

@@ -27,12 +27,13 @@ from pllm_lang.catalog.primitives.primitive import Param, Params, Primitive
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Format
 from pllm_lang.catalog.tensor import (
+    Shape,
     TooManyOperationsError,
     of_known,
     to_known,
 )
 from pllm_lang.exact import enclose, interval
-from pllm_lang.exact.number import exact
+from pllm_lang.exact.number import exact, ratio
 
 COMPARISONS = ("<=", ">=", "<", ">", "==", "!=", "in")
 
@@ -70,7 +71,10 @@ def _named(name: str, env: Env) -> Interval | None:
     facts = env.facts.get(name)
     if facts is not None:
         return facts.range
-    return {"true": interval.point(1), "false": interval.point(0)}.get(name)
+    return CONSTANTS.get(name)
+
+
+CONSTANTS = {"true": interval.point(1), "false": interval.point(0), "pi": enclose.pi()}
 
 
 def _applied(expr: Apply, env: Env) -> Interval | None:
@@ -254,15 +258,14 @@ def _scalar_arg(found: Interval) -> Arg:
 
 
 def _primitive(expr: Apply, env: Env) -> Arg | None:
-    if expr.fn == "raw" and len(expr.args) == 1:
-        return _raw(expr.args[0], env)
+    special = SPECIAL.get(expr.fn)
+    if special is not None:
+        return special(expr, env)
     rewritten = simplify(expr)
-    if rewritten is not expr:
-        return tensor(rewritten, env)
-    if expr.fn == "where" and len(expr.args) == 3:
-        choice = exact_term(expr.args[0], env)
-        if choice is not None and not is_tensor(expr.args[0], env):
-            return tensor(expr.args[1 if choice else 2], env)
+    return _from_table(expr, env) if rewritten is expr else tensor(rewritten, env)
+
+
+def _from_table(expr: Apply, env: Env) -> Arg | None:
     primitive = PRIMITIVES.get(expr.fn)
     params = None if primitive is None else parameters(expr, env)
     if primitive is None or params is None:
@@ -274,6 +277,40 @@ def _primitive(expr: Apply, env: Env) -> Arg | None:
             return None
         args.append(arg)
     return apply_primitive(primitive, tuple(args), params)
+
+
+def meaning_shape(expr: Expr, env: Env) -> Shape | str:
+    """The shape of an expression over tensors, by the shape columns; a sentence where something does not fit."""
+    if isinstance(expr, Ref | Attr):
+        found = tensor(expr, env)
+        return () if found is None else found.shape
+    if not isinstance(expr, Apply) or not is_tensor(expr, env):
+        return ()
+    expr = simplify(expr)
+    if expr.fn in SPECIAL:
+        return _special_shape(expr, env)
+    primitive, params = PRIMITIVES.get(expr.fn), parameters(expr, env)
+    if primitive is None or params is None:
+        return f"`{expr.fn}` is no primitive, or a parameter of it is not known"
+    shapes: list[Shape] = []
+    for arg in expr.args:
+        shape = meaning_shape(arg, env)
+        if isinstance(shape, str):
+            return shape
+        shapes.append(shape)
+    return primitive.shape(tuple(shapes), params)
+
+
+def _special_shape(expr: Apply, env: Env) -> Shape | str:
+    if expr.fn != "where":
+        return meaning_shape(expr.args[0], env)
+    chosen = where_form(expr, env)
+    if chosen is not expr:
+        return meaning_shape(chosen, env)
+    shapes = [meaning_shape(arg, env) for arg in expr.args]
+    problem = next((shape for shape in shapes if isinstance(shape, str)), None)
+    known = tuple(shape for shape in shapes if not isinstance(shape, str))
+    return problem or PRIMITIVES["where"].shape(known, {})
 
 
 def simplify(expr: Apply) -> Apply:
@@ -348,14 +385,60 @@ def _known_result(primitive: Primitive, args: tuple[Arg, ...], params: Params) -
     return None if value is None else known_facts(value)
 
 
-def _raw(expr: Expr, env: Env) -> Arg | None:
-    """`raw(x)`: the integers that stand for `x` in its fixed-point format."""
-    found, format = tensor(expr, env), format_of(expr, env)
+# ---- forms that read a format or choose by exact names: written with the table's primitives --------------
+
+
+def _raw(expr: Apply, env: Env) -> Arg | None:
+    rewritten = raw_form(expr, env)
+    return None if rewritten is None else tensor(rewritten, env)
+
+
+def raw_form(expr: Apply, env: Env) -> Expr | None:
+    """`raw(x)`: the integers that stand for `x` in its fixed-point format, x / ulp."""
+    format = format_of(expr.args[0], env)
     step = None if format is None else formats.ulp(format)
-    if found is None or step is None:
-        return None
-    scale = _scalar_arg(interval.div(interval.point(1), interval.point(step)) or interval.point(1))
-    return apply_primitive(PRIMITIVES["*"], (found, scale), {})
+    return None if step is None else Apply("/", (expr.args[0], Num(str(step))))
+
+
+def _nearest(expr: Apply, env: Env) -> Arg | None:
+    rewritten = nearest_form(expr, env)
+    found = tensor(rewritten, env)
+    if found is None or rewritten is not expr.args[0] or is_on_grid(expr, env):
+        return found
+    # the grid of a float depends on the value: its rounding has no bound here
+    return Arg(found.shape, msgspec.structs.replace(found.facts, error=None))
+
+
+def nearest_form(expr: Apply, env: Env) -> Expr:
+    """`nearest(x, F)`: `x` rounded to the grid of `F`; `x` itself where it is on the grid, or the grid is not even."""
+    format = format_of(expr.args[1], env)
+    step = None if format is None else formats.ulp(format)
+    if step is None or is_on_grid(expr, env):
+        return expr.args[0]
+    return Apply("round_to", (expr.args[0], Num(str(step))))
+
+
+def is_on_grid(expr: Apply, env: Env) -> bool:
+    """Whether the format of `x` in `nearest(x, F)` has no value off the grid of `F`."""
+    old, new = format_of(expr.args[0], env), format_of(expr.args[1], env)
+    fine, step = (None if f is None else formats.ulp(f) for f in (old, new))
+    return fine is not None and step is not None and isinstance(ratio(fine, step), int)
+
+
+def _where(expr: Apply, env: Env) -> Arg | None:
+    chosen = where_form(expr, env)
+    return tensor(chosen, env) if chosen is not expr else _from_table(expr, env)
+
+
+def where_form(expr: Apply, env: Env) -> Expr:
+    """The branch of `where(c, a, b)` where `c` has exact names only; the expression itself otherwise."""
+    if is_tensor(expr.args[0], env):
+        return expr
+    choice = exact_term(expr.args[0], env)
+    return expr if choice is None else expr.args[1 if choice else 2]
+
+
+SPECIAL: dict[str, Callable[[Apply, Env], Arg | None]] = {"raw": _raw, "nearest": _nearest, "where": _where}
 
 
 # ---- conditions ---------------------------------------------------------------------------------------

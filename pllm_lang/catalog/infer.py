@@ -12,9 +12,9 @@ import msgspec
 
 from pllm_lang.catalog import formats
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term
+from pllm_lang.catalog.evaluate import exact_term, meaning_shape
 from pllm_lang.catalog.expr import AnyRank, Apply, Expr, Num, Ref
-from pllm_lang.catalog.facts import Exact
+from pllm_lang.catalog.facts import UNKNOWN, Exact
 from pllm_lang.catalog.primitives.elementwise import written
 from pllm_lang.catalog.records import Format, Operator, OperandSpec
 from pllm_lang.catalog.tensor import Shape
@@ -76,7 +76,7 @@ def infer(operator: Operator, operands: Mapping[str, Type], params: Params) -> I
 def _results(operator: Operator, env: Env) -> Inferred | Problem:
     results: dict[str, Type] = {}
     for spec in operator.results:
-        shape = _shape(spec, env)
+        shape = _open_shape(operator, spec, env) if is_open(spec, env) else _shape(spec, env)
         if isinstance(shape, Problem):
             return shape
         format = _format(spec.format, env)
@@ -86,6 +86,20 @@ def _results(operator: Operator, env: Env) -> Inferred | Problem:
     for name, type in results.items():
         _place(env, name, type)
     return Inferred(results, env)
+
+
+def is_open(spec: OperandSpec, env: Env) -> bool:
+    """Whether a result's shape is a variable that no operand binds: it is the shape of its meaning."""
+    return any(isinstance(dim, AnyRank) and dim.name not in env.lists for dim in spec.shape)
+
+
+def _open_shape(operator: Operator, spec: OperandSpec, env: Env) -> Shape | Problem:
+    meaning = next((clause.expr for clause in operator.means if clause.name == spec.name), None)
+    if meaning is None:
+        return Problem(f"the shape of {operator.name}'s result {spec.name} is open", spec.name)
+    known = msgspec.structs.replace(env, facts={name: UNKNOWN for name in env.shapes})
+    shape = meaning_shape(meaning, known)
+    return Problem(f"{operator.name}: {shape}", spec.name) if isinstance(shape, str) else shape
 
 
 def _place(env: Env, name: str, type: Type) -> None:

@@ -17,10 +17,6 @@ BITS = 64
 EXP_LIMIT = 5_000
 """Beyond this exp(x) is above 2^7200: unknown upwards, and at most 2^-7200 downwards."""
 
-ERF_LIMIT = 12
-"""erfc(12) < exp(-144) < 2^-207."""
-
-
 def sqrt(x: Exact, bits: int = BITS) -> Interval:
     """The root of x >= 0; a single point where it is rational."""
     top, under = x.numerator, x.denominator
@@ -33,6 +29,7 @@ def sqrt(x: Exact, bits: int = BITS) -> Interval:
     return Interval(ratio(root, 1 << shift), ratio(root + 1, 1 << shift))
 
 
+@lru_cache(maxsize=1024)
 def exp(x: Exact, bits: int = BITS) -> Interval | None:
     """exp(x) to a relative 2^-bits; None above EXP_LIMIT."""
     if x > EXP_LIMIT:
@@ -98,6 +95,7 @@ def _odd_series(t: int, p: int, upward: bool) -> int:
     return total + 4 if upward else total
 
 
+@lru_cache(maxsize=1024)
 def tanh(x: Exact, bits: int = BITS) -> Interval:
     """tanh(x) = 1 - 2 / (exp(2x) + 1) to an absolute 2^-bits."""
     if x == 0:
@@ -111,15 +109,16 @@ def tanh(x: Exact, bits: int = BITS) -> Interval:
     return _absolute(max(0, 1 - ratio(2, rise.low + 1)), min(1, high), bits)
 
 
+@lru_cache(maxsize=1024)
 def erf(x: Exact, bits: int = BITS) -> Interval:
-    """erf(x) to an absolute 2^-bits (2^-200 at best for |x| > ERF_LIMIT)."""
+    """erf(x) to an absolute 2^-bits."""
     if x == 0:
         return Interval(0, 0)
     if x < 0:
         positive = erf(-x, bits)
         return Interval(-positive.high, -positive.low)
-    if x > ERF_LIMIT:
-        return Interval(1 - ratio(1, 1 << 200), 1)
+    if 10 * x * x > 7 * (bits + 4):  # erfc(x) < exp(-x^2) < 2^-(bits + 4), as 1 / log(2) > 10 / 7
+        return Interval(1 - ratio(1, 1 << (bits + 4)), 1)
     p = bits + 32 + 2 * (x.numerator // x.denominator + 1) ** 2
     t = (x.numerator << p) // x.denominator
     fall = exp(-x * x, p)

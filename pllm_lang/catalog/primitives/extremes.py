@@ -1,4 +1,4 @@
-"""`min(a, b)`, `max(a, b)`, `clamp(x, low, high)` entrywise, and `row_max(x)` along the last axis."""
+"""`min(a, b)`, `max(a, b)`, `clamp(x, low, high)` entrywise, `row_max(x)` and `subtract_row_max(x)` along the last axis."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pllm_lang.catalog.bounds import Arg
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.catalog.primitives.elementwise import fitting_shape, lipschitz, zip_entries
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
+from pllm_lang.catalog.primitives.sub import entry_difference
 from pllm_lang.catalog.primitives.sum import rows_shape
-from pllm_lang.catalog.tensor import Entry, Row, Tensor, ends, of_entries, spend
+from pllm_lang.catalog.tensor import Entry, Row, Shape, Tensor, ends, of_entries, spend
 from pllm_lang.exact import interval
 
 
@@ -54,10 +55,33 @@ def clamp(args: tuple[Tensor, ...], _params: Params) -> Tensor:
     return zip_entries(zip_entries(args[0], args[1], entry_max), args[2], entry_min)
 
 
+def whole_rows_shape(shapes: tuple[Shape, ...], params: Params) -> Shape | str:
+    reduced = rows_shape(shapes, params)
+    return reduced if isinstance(reduced, str) else shapes[0]
+
+
 def run_row_max(args: tuple[Tensor, ...], _params: Params) -> Tensor:
     x = args[0]
     peaks = [_peak(row) for row in x.rows]
     return of_entries(x.shape[:-1], [peaks[r] for r in x.which])
+
+
+def below_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    """`x - row_max(x)`: at most zero, and zero somewhere in every row."""
+    found = args[0].facts.range
+    width = None if found is None else found.high - found.low
+    return Facts(
+        range=None if width is None else Interval(-width, 0), row_max_low=0, rule="below the row maximum"
+    )
+
+
+def run_below(args: tuple[Tensor, ...], _params: Params) -> Tensor:
+    x = args[0]
+    rows: list[Row] = []
+    for row in x.rows:
+        peak = _peak(row)
+        rows.append(tuple(entry_min(entry_difference(entry, peak), 0) for entry in row))
+    return Tensor(x.shape, tuple(rows), x.which)
 
 
 def _peak(row: Row) -> Entry:
@@ -83,6 +107,13 @@ MAX = Primitive(
     error=lipschitz(1),
 )
 CLAMP = Primitive(name="clamp", shape=fitting_shape, facts=clamp_facts, execute=clamp, error=lipschitz(1))
+BELOW_ROW_MAX = Primitive(
+    name="subtract_row_max",
+    shape=whole_rows_shape,
+    facts=below_facts,
+    execute=run_below,
+    error=lipschitz(2),
+)
 ROW_MAX = Primitive(
     name="row_max", shape=rows_shape, facts=row_max_facts, execute=run_row_max, error=lipschitz(1)
 )

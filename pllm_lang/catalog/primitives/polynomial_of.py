@@ -14,7 +14,7 @@ from pllm_lang.catalog.tensor import Entry, Shape, Tensor
 from pllm_lang.exact import interval
 from pllm_lang.exact.number import ratio
 
-PIECES = 32
+PIECES = 16
 """The range is cut into this many parts; each gives a sharper enclosure than the whole."""
 
 

@@ -11,7 +11,7 @@ from pllm_lang.catalog.primitives.circular import COS, SIN
 from pllm_lang.catalog.primitives.concat import CONCAT
 from pllm_lang.catalog.primitives.div import DIV
 from pllm_lang.catalog.primitives.exponential import EXP, LOG
-from pllm_lang.catalog.primitives.extremes import CLAMP, MAX, MIN, ROW_MAX
+from pllm_lang.catalog.primitives.extremes import BELOW_ROW_MAX, CLAMP, MAX, MIN, ROW_MAX
 from pllm_lang.catalog.primitives.gather import GATHER
 from pllm_lang.catalog.primitives.matmul import MATMUL
 from pllm_lang.catalog.primitives.mul import MUL
@@ -33,7 +33,7 @@ from pllm_lang.catalog.primitives.transpose import TRANSPOSE
 
 ARITHMETIC = (ADD, SUB, NEG, MUL, DIV, POWER, MIN, MAX, CLAMP, ABS, POLYNOMIAL, MATMUL, OUTER)
 FUNCTIONS = (SQRT, EXP, LOG, TANH, ERF, COS, SIN, FLOOR, ROUND_TO, WHERE, *COMPARISONS)
-OVER_ROWS = (SUM, ROW_SUM, ROW_MEAN, ROW_MAX, TOP_VALUES, TOP_INDICES, CAUSAL, ROTARY)
+OVER_ROWS = (SUM, ROW_SUM, ROW_MEAN, ROW_MAX, BELOW_ROW_MAX, TOP_VALUES, TOP_INDICES, CAUSAL, ROTARY)
 STRUCTURE = (TRANSPOSE, PERMUTE, RESHAPE, SLICE, GATHER, CONCAT, ROW_BROADCAST, COL_BROADCAST, REPEAT)
 
 PRIMITIVES: dict[str, Primitive] = {
