@@ -17,6 +17,7 @@ from pllm_lang.catalog.load import Opened, open_project
 from pllm_lang.ir.lower import lower_plan
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax.nodes import Plan
+from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding
 from pllm_lang.text.source import Source
 from pllm_lang.verify.check import PlanReport, check_plan
@@ -26,6 +27,7 @@ class Checked(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     reports: tuple[PlanReport, ...]
     sources: dict[str, Source]
+    comments: dict[str, tuple[tuple[int, str], ...]]
     read: tuple[str, ...]
     opened: Opened
 
@@ -42,14 +44,21 @@ def check_files(paths: Sequence[str], root: str, buffers: Mapping[str, str] | No
 
 
 def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -> Checked:
-    opened = open_project(paths, root, buffers)
+    comments: dict[str, tuple[tuple[int, str], ...]] = {}
+
+    def parse_keeping_comments(source: Source) -> Parsed:
+        parsed = parse(source)
+        comments[source.name] = tuple(parsed.comments)
+        return parsed
+
+    opened = open_project(paths, root, buffers, parse_keeping_comments)
     project = opened.project
     reports = tuple(
         report for name in project.main for report in check_module(project, opened.library, project.modules[name])
     )
     findings = [*opened.findings, *(finding for report in reports for finding in report.findings)]
     sources = {module.source.name: module.source for module in project.modules.values()}
-    return Checked(tuple(findings), reports, sources, tuple(_read(project)), opened)
+    return Checked(tuple(findings), reports, sources, comments, tuple(_read(project)), opened)
 
 
 def check_module(project: Project, library: Library, module: Module) -> Iterator[PlanReport]:

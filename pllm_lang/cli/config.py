@@ -32,12 +32,12 @@ class Settings(msgspec.Struct, frozen=True):
     read: tuple[str, ...]
 
 
-class BadConfig(Exception):
+class BadConfigError(Exception):
     """The configuration cannot be used; the text says which file and why."""
 
 
 def find_settings(start: str) -> Settings:
-    """Settings for files under folder `start`; raises BadConfig."""
+    """Settings for files under folder `start`; raises BadConfigError."""
     read: list[str] = []
     folder = os.path.abspath(start)
     fallback = ""
@@ -59,7 +59,7 @@ def find_settings(start: str) -> Settings:
 def _read_table(path: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
     try:
         if os.path.getsize(path) > MAX_CONFIG_BYTES:
-            raise BadConfig(f"{path}: larger than {MAX_CONFIG_BYTES} bytes")
+            raise BadConfigError(f"{path}: larger than {MAX_CONFIG_BYTES} bytes")
         with open(path, "rb") as stream:
             table: Any = tomllib.load(stream)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -67,7 +67,7 @@ def _read_table(path: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         if keys:
             return None  # somebody else's broken pyproject.toml is not ours to judge
-        raise BadConfig(f"{path}: {problem}") from problem
+        raise BadConfigError(f"{path}: {problem}") from problem
     for key in keys:
         table = table.get(key) if isinstance(table, dict) else None
         if table is None:
@@ -79,4 +79,4 @@ def _convert(path: str, table: dict[str, Any]) -> Config:
     try:
         return msgspec.convert(table, Config)
     except msgspec.ValidationError as problem:
-        raise BadConfig(f"{path}: {problem}") from problem
+        raise BadConfigError(f"{path}: {problem}") from problem

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     import pathspec
 
@@ -21,14 +23,14 @@ MAX_SCANNED_BYTES = 4_000_000
 _STRING = re.compile(rb'"([^"\\\n]{1,1000})"')
 
 
-class NoSuchPath(Exception):
+class NoSuchPathError(Exception):
     """A path of the call does not exist."""
 
 
 def files_of(paths: Sequence[str], root: str, exclude: Sequence[str]) -> list[str]:
     """The plan files that `paths` mean (files as they are, folders and globs searched), sorted, without doubles.
 
-    Raises NoSuchPath for a path that is not there or a pattern that matches nothing.
+    Raises NoSuchPathError for a path that is not there or a pattern that matches nothing.
     """
     spec = _patterns(exclude)
     found: dict[str, None] = {}
@@ -56,7 +58,7 @@ def _expand(path: str) -> list[str]:
         matches = sorted(glob.glob(path, recursive=True))
         if matches:
             return matches
-    raise NoSuchPath(path)
+    raise NoSuchPathError(path)
 
 
 def _under(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterable[str]:
@@ -79,13 +81,21 @@ def _excluded(path: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> bool
     return spec.match_file(relative + ("/" if path.endswith("/") else ""))
 
 
-def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -> list[str]:
+class Dependents(msgspec.Struct, frozen=True):
+    """`wanted` plan files, and every file and folder that was `looked_at` to know them."""
+
+    wanted: list[str]
+    looked_at: list[str]
+
+
+def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -> Dependents:
     """`changed` plan files and every plan file under `root` that depends on a changed file, directly or through others.
 
     `changed` may hold files that are no plans (a model config, a facts file): only their dependents are given.
     """
     spec = _patterns(exclude)
-    users = _users_by_file(_under(root, root, spec))
+    project = list(_under(root, root, spec))
+    users = _users_by_file(project)
     wanted = {os.path.abspath(path): path for path in changed}
     queue = list(wanted)
     while queue:
@@ -93,7 +103,8 @@ def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -
             if user not in wanted:
                 wanted[user] = os.path.relpath(user)
                 queue.append(user)
-    return sorted(path for path in wanted.values() if path.endswith(SUFFIX))
+    folders = {os.path.dirname(os.path.abspath(path)) for path in project} | {root}
+    return Dependents(sorted(path for path in wanted.values() if path.endswith(SUFFIX)), [*project, *sorted(folders)])
 
 
 def _users_by_file(paths: Iterable[str]) -> dict[str, list[str]]:

@@ -1,0 +1,128 @@
+"""The answer to `pllm check`: the findings of all calls and what became of each plan, as text in the format asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from pllm_lang.cli.checking import Checked, check_files
+from pllm_lang.cli.call import Call
+from pllm_lang.text.finding import Finding, Severity
+from pllm_lang.text.render_concise import render_concise
+from pllm_lang.text.render_full import render_full
+from pllm_lang.text.render_json import findings_document
+from pllm_lang.text.source import Source
+from pllm_lang.text.style import style_for
+from pllm_lang.text.suppress import suppress
+from pllm_lang.verify.check import PlanReport
+from pllm_lang.verify.report import count_verdicts
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """`findings` are those shown; `read` every file or folder that the answer depends on."""
+
+    text: str
+    findings: tuple[Finding, ...]
+    read: tuple[str, ...]
+
+
+def answer(calls: Sequence[Call], format_: str | None, select: Sequence[str], ignore: Sequence[str]) -> Answer:
+    """Check the files of all calls; options of the command line come before those of a configuration."""
+    checked = [(call, check_files(call.files, call.settings.root, call.buffers)) for call in calls if call.files]
+    findings: list[Finding] = []
+    sources: dict[str, Source] = {}
+    for call, done in checked:
+        config = call.settings.config
+        kept = _unsuppressed(done)
+        findings += _chosen(kept, select or config.select, ignore or config.ignore)
+        sources |= done.sources
+    chosen = format_ or next((call.settings.config.format for call in calls if call.settings.config.format), "full")
+    reports = [report for _, done in checked for report in done.reports]
+    text = _text(chosen, tuple(findings), sources, reports, sum(len(call.files) for call in calls))
+    return Answer(text, tuple(findings), tuple(_read(checked)))
+
+
+def _unsuppressed(done: Checked) -> Iterable[Finding]:
+    findings: Iterable[Finding] = done.findings
+    for name, comments in done.comments.items():
+        findings = suppress(findings, done.sources[name], comments).kept
+    return findings
+
+
+def _chosen(findings: Iterable[Finding], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Finding]:
+    """Errors are always shown: only warnings and notes can be selected or ignored."""
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            yield finding
+        elif (not select or _matches(finding.code, select)) and not _matches(finding.code, ignore):
+            yield finding
+
+
+def _matches(code: str, wanted: Sequence[str]) -> bool:
+    names = [name.strip() for given in wanted for name in given.split(",")]
+    return any(code == name or code.startswith(name + ".") for name in names if name)
+
+
+def _read(checked: Iterable[tuple[Call, Checked]]) -> Iterator[str]:
+    for call, done in checked:
+        yield from call.settings.read
+        yield from call.watched
+        for path in done.read:
+            yield path
+            yield os.path.dirname(os.path.abspath(path))
+
+
+def _text(
+    format_: str, findings: tuple[Finding, ...], sources: dict[str, Source], reports: list[PlanReport], n_files: int
+) -> str:
+    if format_ == "json":
+        return _json(findings, sources, reports)
+    if format_ == "concise":
+        return render_concise(findings, sources, style_for(sys.stdout)) or _all_well(reports, n_files)
+    told = "".join(f"{line}\n" for line in _plan_lines(reports))
+    return (render_full(findings, sources, style_for(sys.stdout)) or _all_well(reports, n_files)) + told
+
+
+def _all_well(reports: Sequence[PlanReport], n_files: int) -> str:
+    files = f"{n_files} file{'' if n_files == 1 else 's'}"
+    plans = f"{len(reports)} plan{'' if len(reports) == 1 else 's'}"
+    return f"{files} checked, {plans} accepted\n"
+
+
+def _plan_lines(reports: Sequence[PlanReport]) -> Iterator[str]:
+    for report in reports:
+        counts = count_verdicts(report.obligations)
+        open_ones = counts["refuted"] + counts["unproved"]
+        told = f"{counts['proved']} obligations proved" + (f", {open_ones} not" if open_ones else "")
+        yield f"{report.name}: {'accepted' if report.accepted else 'refused'}, {told}"
+        for assumed in assumptions(report):
+            yield f"  assumed: {assumed}"
+        for missing in report.not_asked:
+            yield f"  not asked: {missing.family} ({missing.why})"
+
+
+def assumptions(report: PlanReport) -> tuple[str, ...]:
+    """What the proofs of a plan rest on, each once."""
+    return tuple(dict.fromkeys(told for obligation in report.obligations for told in obligation.assumed))
+
+
+def _json(findings: tuple[Finding, ...], sources: dict[str, Source], reports: list[PlanReport]) -> str:
+    document: dict[str, Any] = findings_document(findings, sources)
+    document["plans"] = [
+        {
+            "name": report.name,
+            "file": report.source_map.plan.file,
+            "verdict": "accepted" if report.accepted else "refused",
+            "obligations": count_verdicts(report.obligations),
+            "assumed": list(assumptions(report)),
+            "not_asked": [{"family": one.family, "why": one.why} for one in report.not_asked],
+        }
+        for report in reports
+    ]
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
