@@ -73,7 +73,13 @@ def pipeline_spec(experiment: ExperimentDoc) -> dict[str, Any]:
 
 def model_spec(model: ModelDoc) -> dict[str, Any]:
     """The model without what is default. (msgspec would compare defaults by identity, so not by `omit_defaults`.)"""
-    optional = {"kind": DEFAULT_KIND, "model_id": None, "revision": None, "endpoint": None, "local_files_only": False}
+    optional = {
+        "kind": DEFAULT_KIND,
+        "model_id": None,
+        "revision": None,
+        "endpoint": None,
+        "local_files_only": False,
+    }
     values = msgspec.to_builtins(model)
     return {key: value for key, value in values.items() if key not in optional or value != optional[key]}
 
