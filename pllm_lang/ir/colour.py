@@ -19,6 +19,8 @@ from pllm_lang.ir.plan import Member, Node, Operand, Plan, Repeat, Requirement, 
 from pllm_lang.ir.walk import free, makes, references, renumber_expr, value_of
 
 ROUNDS = 2
+# The colour of an operand that nothing makes, in a plan with errors.
+MISSING = b""
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
@@ -52,7 +54,7 @@ def _down(body: tuple[Node, ...], found: Colours) -> None:
     for node in body:
         if isinstance(node, Repeat):
             for carried in node.carried:
-                values[carried.inner] = digest("inner", values[carried.initial])
+                values[carried.inner] = digest("inner", values.get(carried.initial, MISSING))
             _down(node.body, found)
         colour = found.nodes[id(node)] = _node_colour(node, found)
         if isinstance(node, Step):
@@ -60,7 +62,9 @@ def _down(body: tuple[Node, ...], found: Colours) -> None:
                 values[result] = digest(colour, position, values.get(result, b""))
         elif isinstance(node, Repeat):
             for carried in node.carried:
-                values[carried.final] = digest(colour, values[carried.initial], values[carried.next])
+                values[carried.final] = digest(
+                    colour, values.get(carried.initial, MISSING), values.get(carried.next, MISSING)
+                )
 
 
 def _node_colour(node: Node, found: Colours) -> bytes:
@@ -70,20 +74,24 @@ def _node_colour(node: Node, found: Colours) -> bytes:
             blank = msgspec.structs.replace(node, operands=(), results=())
             return digest(blank, [_operand_colour(operand, values) for operand in node.operands])
         case Repeat():
-            around = sorted((values[c.initial], values[c.next]) for c in node.carried)
+            around = sorted(
+                (values.get(c.initial, MISSING), values.get(c.next, MISSING)) for c in node.carried
+            )
             inside = sorted(found.nodes[id(child)] for child in node.body)
             return digest("repeat", node.depth, node.low, node.high, around, inside)
         case StateWrite():
-            return digest("write", _operand_colour(node.state, values), values[node.value])
+            return digest("write", _operand_colour(node.state, values), values.get(node.value, MISSING))
         case Requirement():
-            read = [values[v] for v in map(value_of, references(node.condition)) if v is not None]
+            read = [
+                values.get(v, MISSING) for v in map(value_of, references(node.condition)) if v is not None
+            ]
             return digest("requires", renumber_expr(node.condition, _zero), node.reason, read)
 
 
 def _operand_colour(operand: Operand, values: dict[int, bytes]) -> bytes:
     if isinstance(operand, Member):
-        return digest(values[operand.family], operand.index)
-    return values[operand]
+        return digest(values.get(operand.family, MISSING), operand.index)
+    return values.get(operand, MISSING)
 
 
 def _zero(_: int) -> int:

@@ -58,18 +58,22 @@ Operand: TypeAlias = int | Member
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True):
+    """`bounds` are what the plan says of the input; `assumed` are bounds that were only seen on data."""
+
     value: int
     type: TensorType
     owner: str = ""
     placement: Placement = Placement()
     bounds: tuple[Bound, ...] = ()
+    assumed: tuple[Bound, ...] = ()
 
 
 class Weight(msgspec.Struct, frozen=True, array_like=True):
     """A weight, or a family of `count` equal-shaped ones (`count` 0: a single weight). `secret_from` () is public.
 
     `scale_of` >= 0: the stored scale (`w.scale`) of that weight or family, a value of its own.
-    `facts_key` is the digest of the facts file that gave some of the bounds, "" where all are written in the plan.
+    `facts_key` is the digest of the checkpoint that some of the bounds were measured of, "" where all are written in
+    the plan; `assumed` are bounds that were only seen on data.
     """
 
     value: int
@@ -79,6 +83,7 @@ class Weight(msgspec.Struct, frozen=True, array_like=True):
     bounds: tuple[Bound, ...] = ()
     facts_key: str = ""
     scale_of: int = -1
+    assumed: tuple[Bound, ...] = ()
 
 
 class Constant(msgspec.Struct, frozen=True, array_like=True):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from pllm_lang.catalog import expr as ex
+from pllm_lang.ir.words import show_expr
 
 _COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<=": operator.le,
@@ -97,44 +98,14 @@ def allowed_text(allowed: ex.Expr | None) -> str:
     """` in 1..128`, ` of at least 1`: what follows the kind in a message."""
     match allowed:
         case ex.ListOf() | ex.Between():
-            return f" in {show(allowed)}"
+            return f" in {show_expr(allowed)}"
         case ex.Apply() if allowed.fn in _COMPARE and len(allowed.args) == 2:
-            return f" {allowed.fn} {show(allowed.args[1])}"
+            return f" {allowed.fn} {show_expr(allowed.args[1])}"
         case ex.Apply(fn="text") if allowed.args:
-            return f" of {show(allowed.args[0])} characters"
+            return f" of {show_expr(allowed.args[0])} characters"
         case ex.Apply(fn="text") if allowed.named:
-            return f" like {show(allowed.named[0][1])}"
+            return f" like {show_expr(allowed.named[0][1])}"
         case ex.Apply(fn="list") if allowed.args:
-            return f" of {show(allowed.args[0])}"
+            return f" of {show_expr(allowed.args[0])}"
         case _:
             return ""
-
-
-def show(expr: ex.Expr) -> str:
-    """An expression as it would be written."""
-    match expr:
-        case ex.Num():
-            return expr.value
-        case ex.Ref():
-            return expr.name.rsplit(".", 1)[-1]
-        case ex.Text():
-            return f'"{expr.value}"'
-        case ex.ListOf():
-            return "[" + ", ".join(map(show, expr.items)) + "]"
-        case ex.MapOf():
-            return "{" + ", ".join(f"{key}: {show(value)}" for key, value in expr.entries) + "}"
-        case ex.Between():
-            return f"{show(expr.low)}..{'' if expr.closed else '<'}{show(expr.high)}"
-        case ex.Attr():
-            return f"{show(expr.base)}.{expr.name}"
-        case ex.Item():
-            return f"{show(expr.base)}[{', '.join(map(show, expr.items))}]"
-        case ex.AnyRank():
-            return f"...{expr.name}"
-        case ex.Apply() if not expr.fn[0].isalpha() or expr.fn in ("and", "or", "in"):
-            if len(expr.args) == 1:
-                return f"{expr.fn}{show(expr.args[0])}"
-            return f" {expr.fn} ".join(map(show, expr.args))
-        case ex.Apply():
-            named = [f"{key}: {show(value)}" for key, value in expr.named]
-            return f"{expr.fn.rsplit('.', 1)[-1]}({', '.join([*map(show, expr.args), *named])})"

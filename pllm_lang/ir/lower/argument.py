@@ -11,12 +11,13 @@ from typing import TypeAlias
 from pllm_lang.catalog import expr as ex
 from pllm_lang.catalog.read.expressions import constant_expr
 from pllm_lang.catalog.records import Component, Format, ParamSpec
-from pllm_lang.ir.lower.admits import admits, allowed_text, show
+from pllm_lang.ir.lower.admits import admits, allowed_text
 from pllm_lang.ir.lower.clauses import party
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.naming import constants, look
 from pllm_lang.ir.lower.report import report, report_fault, span_of
 from pllm_lang.ir.lower.types import intern_format, read_format
+from pllm_lang.ir.words import show_expr
 from pllm_lang.resolve.constants import Fault, evaluate, evaluate_integer, evaluate_number
 from pllm_lang.resolve.modules import ConstValue
 from pllm_lang.resolve.suggest import did_you_mean
@@ -84,8 +85,8 @@ def read_argument(ctx: Context, spec: ParamSpec, expr: syn.Expr, anchor: syn.Anc
     value = _value(ctx, spec, expr, anchor)
     if value is None or spec.allowed is None or admits(spec.allowed, value):
         return value
-    message = f"`{spec.name}` is {describe(spec)}; {show(value)} is not"
-    data = {"value": show(value), "limit": allowed_text(spec.allowed).removeprefix(" ")}
+    message = f"`{spec.name}` is {describe(spec)}; {show_expr(value)} is not"
+    data = {"value": show_expr(value), "limit": allowed_text(spec.allowed).removeprefix(" ")}
     report(ctx, "params.out_of_range", message, span_of(ctx, anchor, expr), _meant(spec, value), data=data)
     return None
 

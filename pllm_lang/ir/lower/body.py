@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from pllm_lang.ir.lower.block import block_results, enter_block
 from pllm_lang.ir.lower.context import Carrier, Context, Frame, LoopVariable, Scope, Value
 from pllm_lang.ir.lower.declare import lower_input, lower_state, lower_weight, read_range
+from pllm_lang.ir.lower.facts import check_facts, use_facts
 from pllm_lang.ir.lower.limits import MAX_REPEAT_DEPTH, MAX_STATEMENTS, MAX_TURNS
 from pllm_lang.ir.lower.naming import define, look, report_unknown
 from pllm_lang.ir.lower.operand import new_value
@@ -43,6 +44,7 @@ _WHY = {
 
 def lower_body(ctx: Context, body: tuple[syn.Stmt, ...], place: Place) -> None:
     allowed = _ALLOWED[place]
+    first: list[syn.Stmt] = []
     later: list[syn.Stmt] = []
     last: list[syn.Stmt] = []
     for stmt in body:
@@ -52,9 +54,12 @@ def lower_body(ctx: Context, body: tuple[syn.Stmt, ...], place: Place) -> None:
             later.append(stmt)
         elif isinstance(stmt, syn.Output | syn.Requires):
             last.append(stmt)
+        elif isinstance(stmt, syn.Facts):
+            use_facts(ctx, stmt)
+            last.append(stmt)
         else:
-            lower_declaration(ctx, stmt)
-    for stmt in (*later, *last):
+            first.append(stmt)
+    for stmt in (*first, *later, *last):
         lower_statement(ctx, stmt)
         if ctx.stopped:
             return
@@ -66,7 +71,11 @@ def _report_misplaced(ctx: Context, stmt: syn.Stmt, place: Place) -> None:
     report(ctx, "stages.misplaced", message, span_of(ctx, stmt))
 
 
-def lower_declaration(ctx: Context, stmt: syn.Stmt) -> None:
+def lower_statement(ctx: Context, stmt: syn.Stmt) -> None:
+    ctx.statements += 1
+    if ctx.statements > MAX_STATEMENTS:
+        _stop(ctx, stmt)
+        return
     match stmt:
         case syn.Input():
             lower_input(ctx, stmt)
@@ -74,16 +83,6 @@ def lower_declaration(ctx: Context, stmt: syn.Stmt) -> None:
             lower_weight(ctx, stmt)
         case syn.State():
             lower_state(ctx, stmt)
-        case _:
-            pass
-
-
-def lower_statement(ctx: Context, stmt: syn.Stmt) -> None:
-    ctx.statements += 1
-    if ctx.statements > MAX_STATEMENTS:
-        _stop(ctx, stmt)
-        return
-    match stmt:
         case syn.Step():
             block = block_of(ctx, stmt)
             if block is None:
@@ -98,8 +97,8 @@ def lower_statement(ctx: Context, stmt: syn.Stmt) -> None:
             lower_output(ctx, stmt)
         case syn.Requires():
             lower_requirement(ctx, stmt)
-        case _:
-            pass
+        case syn.Facts():
+            check_facts(ctx, stmt)
 
 
 def _stop(ctx: Context, stmt: syn.Stmt) -> None:
@@ -181,7 +180,6 @@ def _carriers(ctx: Context, stmt: syn.Repeat) -> list[Carrier]:
         elif not isinstance(named.id, int):
             report(ctx, "types.carried", "a member of a family is not carried", span)
         else:
-            ctx.used.add(named.id)
             inner = new_value(ctx, item.id, origin_of(ctx, stmt, item))
             carriers.append(Carrier(item.id, named.id, inner, named.type, span))
     return carriers
@@ -225,7 +223,6 @@ def _next(ctx: Context, carrier: Carrier) -> int:
             f"and leaves it as {show_type(ctx, named.type)}"
         )
         report(ctx, "types.carried", message, carrier.span, "every turn hands on what it was handed")
-    ctx.used.add(named.id)
     return named.id
 
 

@@ -59,15 +59,19 @@ def find_operator(ctx: Context, name: str) -> Callee | None:
 
 
 def lower_operator(
-    ctx: Context, callee: Callee, call: syn.Call, anchor: syn.Anchor, names: tuple[str, ...], suffix: Suffix
+    ctx: Context,
+    callee: Callee,
+    call: syn.Call,
+    anchor: syn.Anchor,
+    targets: tuple[syn.Target, ...],
+    suffix: Suffix,
 ) -> list[tuple[int, TensorType]]:
-    """Appends the step; the results in the record's order, called `names` in messages."""
+    """Appends the step; its results in the record's order, called in messages as `targets` say."""
     sorted_ = _sort(ctx, callee, call, anchor)
     operands, types = _read_operands(ctx, callee, sorted_, call, anchor, suffix)
     params = read_params(ctx, callee.record.params, sorted_.params, anchor, call.callee, callee.record.name)
     results = _result_types(ctx, callee, types, params, suffix, sorted_, call, anchor)
-    origin = origin_of(ctx, anchor, call)
-    values = tuple(new_value(ctx, names[i] if i < len(names) else "", origin) for i in range(len(results)))
+    values = _new_values(ctx, len(results), targets, call, anchor)
     step = Step(
         callee.key,
         operands,
@@ -83,6 +87,14 @@ def lower_operator(
     if values:
         _map_parts(ctx, values[0], sorted_, call, anchor)
     return list(zip(values, results, strict=True))
+
+
+def _new_values(
+    ctx: Context, count: int, targets: tuple[syn.Target, ...], call: syn.Call, anchor: syn.Anchor
+) -> tuple[int, ...]:
+    named = [new_value(ctx, target.name.id, origin_of(ctx, anchor, target)) for target in targets[:count]]
+    spare = [new_value(ctx, "", origin_of(ctx, anchor, call)) for _ in range(count - len(named))]
+    return (*named, *spare)
 
 
 def _result_types(

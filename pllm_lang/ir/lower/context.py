@@ -26,7 +26,7 @@ from pllm_lang.ir.plan import (
     TensorType,
     Weight,
 )
-from pllm_lang.resolve.modules import ConstValue, Module
+from pllm_lang.resolve.modules import ConstValue, FactsFile, Module
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding, Span
 
@@ -153,7 +153,7 @@ class Context(msgspec.Struct):
     signatures: dict[Any, Any] = {}
     callees: dict[str, Any] = {}
     blocks: dict[str, dict[str, syn.Block]] = {}
-    used: set[Operand] = set()
+    facts: list[FactsFile] = []
     loops: int = 0
     requirements: int = 0
     stopped: bool = False

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pllm_lang.catalog.infer import pattern_text
 from pllm_lang.catalog.records import Format, OperandSpec, Operator
-from pllm_lang.ir.lower.admits import show
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.plan import TensorType
+from pllm_lang.ir.words import show_expr
 
 
 def conversion_help(ctx: Context, types: tuple[TensorType, ...]) -> str:
@@ -43,4 +43,4 @@ def signature_text(operator: Operator) -> str:
 
 def _operand_text(spec: OperandSpec) -> str:
     shape = pattern_text(spec.shape) if spec.shape else ""
-    return f"{spec.name}: {show(spec.format)}{shape}"
+    return f"{spec.name}: {show_expr(spec.format)}{shape}"

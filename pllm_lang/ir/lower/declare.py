@@ -6,7 +6,9 @@ In: their declarations. Out: entries in the plan's tables, names in scope.
 from __future__ import annotations
 
 from pllm_lang.ir.lower.clauses import Said, read_clauses
+from pllm_lang.ir.lower.condition import tightened
 from pllm_lang.ir.lower.context import Context, Family, StateName, Value
+from pllm_lang.ir.lower.facts import facts_of
 from pllm_lang.ir.lower.limits import MAX_FAMILY
 from pllm_lang.ir.lower.naming import constants, define
 from pllm_lang.ir.lower.operand import new_value
@@ -25,9 +27,11 @@ def lower_input(ctx: Context, decl: syn.Input) -> None:
     name = decl.name.id
     kind = read_type(ctx, decl.type, decl)
     said = read_clauses(ctx, decl.clauses, decl, name, _INPUT)
-    value = new_value(ctx, name, origin_of(ctx, decl))
+    value = new_value(ctx, name, origin_of(ctx, decl, decl.name))
     target = ctx.stage_inputs if ctx.frame.stage else ctx.inputs
-    target.append(Input(value, kind, said.owner, _placed(said), said.bounds))
+    stated = facts_of(ctx, name, 0)
+    bounds = tightened([*said.bounds, *stated.true]) if stated.true else said.bounds
+    target.append(Input(value, kind, said.owner, _placed(said), bounds, stated.seen))
     define(ctx, name, Value(value, kind), span_of(ctx, decl, decl.name))
 
 
@@ -47,8 +51,10 @@ def lower_weight(ctx: Context, decl: syn.Weight) -> None:
         help = "write `public`, or `secret from [...]` with the parties that may know it"
         message = f"the weight `{name}` is neither public nor anyone's secret"
         report(ctx, "types.weight_owner", message, span_of(ctx, decl, decl.name), help)
-    value = new_value(ctx, name, origin_of(ctx, decl))
-    weight = Weight(value, kind, count, said.secret_from, said.bounds)
+    value = new_value(ctx, name, origin_of(ctx, decl, decl.name))
+    stated = facts_of(ctx, name, count)
+    bounds = tightened([*said.bounds, *stated.true]) if stated.true else said.bounds
+    weight = Weight(value, kind, count, said.secret_from, bounds, stated.checkpoint, assumed=stated.seen)
     ctx.weights.append(weight)
     ctx.weight_of[value] = weight
     named = Family(value, kind, count) if count else Value(value, kind)
@@ -60,7 +66,7 @@ def lower_state(ctx: Context, decl: syn.State) -> None:
     count = _count(ctx, decl.family, decl)
     kind = read_type(ctx, decl.type, decl)
     said = read_clauses(ctx, decl.clauses, decl, name, _STATE)
-    value = new_value(ctx, name, origin_of(ctx, decl))
+    value = new_value(ctx, name, origin_of(ctx, decl, decl.name))
     ctx.states.append(State(value, kind, count, said.placement, said.bounds))
     define(ctx, name, StateName(value, kind, count), span_of(ctx, decl, decl.name))
 

@@ -57,7 +57,6 @@ def read_operand(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Typed | No
 def _named(ctx: Context, expr: syn.Name, anchor: syn.Anchor) -> Typed | None:
     named = look(ctx, expr.id)
     if isinstance(named, Value):
-        ctx.used.add(named.id)
         return named.id, named.type
     if named is None:
         if expr.id in ctx.frame.module.constants:
@@ -80,7 +79,6 @@ def _whole(ctx: Context, named: Named, expr: syn.Name, anchor: syn.Anchor) -> Ty
     span = span_of(ctx, anchor, expr)
     match named:
         case StateName(count=0):
-            ctx.used.add(named.id)
             note_read(ctx, named, Affine(0), span)
             return named.id, named.type
         case Family() | StateName():
@@ -117,7 +115,6 @@ def _member(ctx: Context, expr: syn.Index, anchor: syn.Anchor) -> Typed | None:
         help = "`slice(x, ...)` and `gather(x, i)` take parts of a tensor"
         report(ctx, "types.not_an_operand", message, span_of(ctx, anchor, expr), help)
         return None
-    ctx.used.add(named.id)
     index = member_index(ctx, named, expr.items, expr, anchor)
     if index is None:
         return None
@@ -164,7 +161,6 @@ def _attribute(ctx: Context, expr: syn.Attribute, anchor: syn.Anchor) -> Typed |
         message = f"there is no `.{expr.name}` here: only a weight whose format declares a scale has `.scale`"
         report(ctx, "types.not_an_operand", message, span_of(ctx, anchor, expr))
         return None
-    ctx.used.add(named.id)
     scale = _scale_of(ctx, weight, expr, anchor)
     if scale is None:
         return None

@@ -24,7 +24,6 @@ def lower_output(ctx: Context, stmt: syn.Output) -> None:
     named = look(ctx, name)
     said = read_clauses(ctx, stmt.clauses, stmt, name, _OUTPUT)
     if isinstance(named, Value) and isinstance(named.id, int):
-        ctx.used.add(named.id)
         ctx.outputs.append(Output(named.id, said.to, said.placement.holding))
         ctx.parts[named.id, "output"] = origin_of(ctx, stmt)
     elif named is None:
@@ -63,6 +62,5 @@ def _meaning(ctx: Context, name: str) -> ex.Expr | None:
         return ex.Ref(name)
     named = look(ctx, name)
     if isinstance(named, Value) and isinstance(named.id, int):
-        ctx.used.add(named.id)
         return ex.Ref(f"%v{named.id}")
     return constant_expr(named.value) if isinstance(named, Exactly) else None

@@ -14,13 +14,12 @@ from pllm_lang.catalog.records import Policy
 from pllm_lang.ir.lower.body import lower_body
 from pllm_lang.ir.lower.context import Context, Frame, Scope
 from pllm_lang.ir.lower.report import origin_of, report, span_of
-from pllm_lang.ir.lower.unused import report_unused
 from pllm_lang.ir.plan import Plan, Stage
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
-from pllm_lang.text.finding import Finding, Severity
+from pllm_lang.text.finding import Finding, Severity, Span
 
 
 class Lowered(msgspec.Struct, frozen=True):
@@ -39,7 +38,6 @@ def lower_plan(project: Project, library: Library, module: str, decl: syn.Plan) 
     ctx = open_context(project, library, project.modules[module], decl)
     staged = any(isinstance(stmt, syn.Stage) for stmt in decl.body)
     lower_body(ctx, decl.body, "staged plan" if staged else "plan")
-    report_unused(ctx)
     return close_context(ctx, project, decl)
 
 
@@ -75,6 +73,17 @@ def close_context(ctx: Context, project: Project, decl: syn.Plan) -> Lowered:
         tuple(ctx.constants),
     )
     places = SourceMap(origin_of(ctx, decl), decl.name.id, ctx.values, ctx.parts, ctx.expanded)
-    said = {(finding.code, finding.span) for finding in project.findings}
-    findings = tuple(finding for finding in ctx.findings if (finding.code, finding.span) not in said)
-    return Lowered(plan, places, findings)
+    return Lowered(plan, places, _told_once(ctx.findings, project.findings))
+
+
+def _told_once(findings: list[Finding], said: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Without what name resolution has said; what one place in a block gives again and again, once with a count."""
+    known = {(finding.code, finding.span) for finding in said}
+    kept: dict[tuple[str, Span, str], Finding] = {}
+    for finding in findings:
+        key = (finding.code, finding.span, finding.message)
+        if key in kept:
+            kept[key] = msgspec.structs.replace(kept[key], count=kept[key].count + 1)
+        elif (finding.code, finding.span) not in known:
+            kept[key] = finding
+    return tuple(kept.values())

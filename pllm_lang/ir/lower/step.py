@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from pllm_lang.ir.lower.affine import Affine, normal
 from pllm_lang.ir.lower.call import find_operator, lower_operator
+from pllm_lang.ir.lower.condition import tightened
 from pllm_lang.ir.lower.context import Context, StateName, Value
+from pllm_lang.ir.lower.facts import facts_of
 from pllm_lang.ir.lower.naming import define, look
 from pllm_lang.ir.lower.operand import member_index, new_value, read_operand
 from pllm_lang.ir.lower.report import origin_of, report, span_of
@@ -54,12 +58,23 @@ def _results(ctx: Context, step: syn.Step, names: tuple[str, ...]) -> Results:
     callee = find_operator(ctx, value.callee.id)
     if callee is not None:
         suffix = read_suffix(ctx, step, names) if step.clauses else Suffix()
-        results = lower_operator(ctx, callee, value, step, names, suffix)
+        if ctx.facts and not ctx.frame.prefix:
+            _assume_seen(ctx, names, suffix)
+        results = lower_operator(ctx, callee, value, step, step.targets, suffix)
         if results:
             _map_clauses(ctx, results[0][0], step)
         return [*results]
     _report_callee(ctx, step, value.callee)
     return unknown_results(ctx, step)
+
+
+def _assume_seen(ctx: Context, names: tuple[str, ...], suffix: Suffix) -> None:
+    """What a facts file says of a result was seen on data, so it is assumed."""
+    bounds = list(suffix.assumes)
+    for position, name in enumerate(names):
+        stated = facts_of(ctx, name, 0)
+        bounds += [replace(bound, result=position) for bound in (*stated.true, *stated.seen)]
+    suffix.assumes = tightened(bounds)
 
 
 def _map_clauses(ctx: Context, value: int, step: syn.Step) -> None:
@@ -160,7 +175,6 @@ def _write(
         report(ctx, "types.not_a_step", "a member is not written to a state as it is", span)
         return
     note_write(ctx, named, index, span)
-    ctx.used.update((value, named.id))
     state = Member(named.id, normal(index)) if named.count else named.id
     ctx.body.append(StateWrite(state, value))
     ctx.parts[value, "write"] = origin_of(ctx, step, target)

@@ -1,0 +1,208 @@
+"""From an experiment's record to the resolved experiment: every reference followed, or found missing.
+
+In: the library with the project's records, and the experiment's record. Out: the `Experiment` and findings. Fields
+have been checked for form when the record was read; here what they name is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from pllm_lang.catalog import expr as ex
+from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.records import Policy, Record
+from pllm_lang.ir.experiment import Deployment, Experiment, Stock
+from pllm_lang.ir.plan import ComponentUse
+from pllm_lang.ir.words import show_expr
+from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.text.finding import Finding, Span, Verdict
+
+
+class LoweredExperiment(msgspec.Struct, frozen=True):
+    experiment: Experiment
+    findings: tuple[Finding, ...]
+
+
+class _Reading(msgspec.Struct):
+    """The experiment's record, the library, the policy that names the parties, and what was found."""
+
+    record: Record
+    library: Library
+    policy: Policy | None
+    findings: list[Finding]
+
+    def report(
+        self, code: str, message: str, field: str, help: str = "", verdict: Verdict | None = None
+    ) -> None:
+        place = self.record.field_origins.get(field, self.record.origin)
+        span = Span(place.file, place.start, place.end)
+        self.findings.append(Finding(code, message, span, verdict=verdict, help=help))
+
+
+def lower_experiment(library: Library, record: Record) -> LoweredExperiment:
+    policy = library.get(record.under) if record.under else None
+    reading = _Reading(record, library, policy if isinstance(policy, Policy) else None, [])
+    fields = record.fields
+    experiment = Experiment(
+        name=record.name,
+        policy=record.under,
+        plan=_plan(reading),
+        model=fields.get("model"),
+        pipeline=_pipeline(reading),
+        deployment=_deployment(reading),
+        stocks=tuple(_stocks(reading)),
+        budget=_budget(reading),
+        measure=_listed(fields.get("measure")),
+    )
+    return LoweredExperiment(experiment, tuple(reading.findings))
+
+
+def _listed(value: ex.Expr | None) -> tuple[ex.Expr, ...]:
+    if value is None:
+        return ()
+    return value.items if isinstance(value, ex.ListOf) else (value,)
+
+
+def _key(value: ex.Expr | None) -> str:
+    """The declaration that an expression names, "" for none."""
+    if isinstance(value, ex.Ref):
+        return value.name
+    return value.fn if isinstance(value, ex.Apply) else ""
+
+
+def _plan(reading: _Reading) -> str:
+    fields = reading.record.fields
+    plan, model = fields.get("plan"), fields.get("model")
+    if plan is None and model is None:
+        help = "add `plan: ...` with a plan's name, or `model: ...`"
+        reading.report("experiments.no_subject", "the experiment names neither a plan nor a model", "", help)
+    elif plan is not None and model is not None:
+        message = "the experiment names a plan and a model; it runs one of them"
+        reading.report("experiments.no_subject", message, "model", "leave one of the two out")
+    elif model is not None:
+        _refuse_model(reading)
+    return _key(plan)
+
+
+def _refuse_model(reading: _Reading) -> None:
+    message = "models cannot be checked yet, so nothing is proved of this experiment"
+    help = "write the plan out and name it with `plan: ...`"
+    reading.report("models.not_supported", message, "model", help, Verdict.UNPROVED)
+
+
+def _pipeline(reading: _Reading) -> ComponentUse | None:
+    value = reading.record.fields.get("pipeline")
+    if value is None:
+        return None
+    params = value.named if isinstance(value, ex.Apply) else ()
+    return ComponentUse(_key(value), params)
+
+
+# ---- deployments -------------------------------------------------------------------------------------
+
+
+def _deployment(reading: _Reading) -> Deployment | None:
+    """`deployment: name`, `local(root: "...", hosts: {...})`, or the parties with their targets written out."""
+    value = reading.record.fields.get("deployment")
+    match value:
+        case None:
+            return None
+        case ex.MapOf():
+            return Deployment("remote", hosts=_hosts(reading, value))
+        case ex.Apply(fn="local"):
+            named = dict(value.named)
+            root = named.get("root")
+            return Deployment(
+                "local", root.value if isinstance(root, ex.Text) else "", _hosts(reading, named.get("hosts"))
+            )
+        case _:
+            return _declared_deployment(reading, _key(value))
+
+
+def _declared_deployment(reading: _Reading, key: str) -> Deployment | None:
+    record = _record(reading, key, "deployment", "deployment")
+    if record is None:
+        return None
+    fields = record.fields
+    root = fields.get("root")
+    administered = fields.get("administered_by")
+    entries = administered.entries if isinstance(administered, ex.MapOf) else ()
+    return Deployment(
+        _key(fields.get("kind")) or "remote",
+        root.value if isinstance(root, ex.Text) else "",
+        _hosts(reading, fields.get("hosts")),
+        tuple((party, show_expr(who)) for party, who in sorted(entries, key=_by_name)),
+    )
+
+
+def _hosts(reading: _Reading, value: ex.Expr | None) -> tuple[tuple[str, str], ...]:
+    hosts: list[tuple[str, str]] = []
+    for party, target in sorted(value.entries, key=_by_name) if isinstance(value, ex.MapOf) else ():
+        if reading.policy is not None and party not in reading.policy.parties:
+            known = reading.policy.parties
+            help = did_you_mean(party, known) or "its parties are " + ", ".join(known)
+            message = f"the policy `{reading.policy.name}` has no party `{party}`"
+            reading.report("names.unknown", message, "deployment", help)
+        elif _record(reading, _key(target), "target", "deployment") is not None:
+            hosts.append((party, _key(target)))
+    return tuple(hosts)
+
+
+def _record(reading: _Reading, key: str, kind: str, field: str) -> Record | None:
+    found = reading.library.get(key) if key else None
+    if isinstance(found, Record) and found.kind == kind:
+        return found
+    known = {name.rsplit(".", 1)[-1] for name in reading.library.keys(kind)}
+    name = key.rsplit(".", 1)[-1]
+    help = did_you_mean(name, known) or f"declare it: `{kind} {name or 'name'} {{ ... }}`"
+    reading.report("names.unknown", f"no {kind} `{name}` is known here", field, help)
+    return None
+
+
+# ---- stocks and budget -------------------------------------------------------------------------------
+
+
+def _stocks(reading: _Reading) -> Iterable[Stock]:
+    for value in _listed(reading.record.fields.get("stock")):
+        record = _record(reading, _key(value), "stock", "stock")
+        if record is not None:
+            yield _stock(_key(value), record)
+
+
+def _stock(key: str, record: Record) -> Stock:
+    fields = record.fields
+
+    def text(name: str) -> str:
+        value = fields.get(name)
+        return "" if value is None else value.value if isinstance(value, ex.Text) else show_expr(value)
+
+    return Stock(
+        key,
+        fields.get("of", ex.Text("")),
+        text("count"),
+        text("provider"),
+        text("ring_bits"),
+        text("weights"),
+        text("session"),
+        text("fresh") == "true",
+    )
+
+
+def _budget(reading: _Reading) -> tuple[tuple[str, str], ...]:
+    value = reading.record.fields.get("budget")
+    entries: list[tuple[str, str]] = []
+    for name, limit in sorted(value.entries, key=_by_name) if isinstance(value, ex.MapOf) else ():
+        if isinstance(limit, ex.Num):
+            entries.append((name, limit.value))
+        else:
+            message = f"the budget `{name}` is a number"
+            reading.report(
+                "experiments.budget", message, "budget", "write a number, or the name of a constant"
+            )
+    return tuple(entries)
+
+
+def _by_name(entry: tuple[str, ex.Expr]) -> str:
+    return entry[0]

@@ -1,0 +1,102 @@
+"""Facts files merged onto the values that they name.
+
+In: the facts files of `facts "..."` statements, by the names of the plan. Out: bounds. What is true of a checkpoint
+becomes a bound of the weight; what was seen on data (`calibrated`, and everything said of a step's result) is an
+assumption, kept apart so that a report can list it. The members of a family are named `w[0]`, or `w` for all; a bound
+of a family is the weakest of its members', and none where a member has none.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import msgspec
+
+from pllm_lang.catalog.read.expressions import read_string
+from pllm_lang.exact.enclose import sqrt
+from pllm_lang.ir.lower.condition import tightened
+from pllm_lang.ir.lower.context import Context
+from pllm_lang.ir.lower.report import report, span_of
+from pllm_lang.ir.plan import Bound
+from pllm_lang.resolve.modules import FactsFile, Measured
+from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.finding import Severity
+
+_SLOTS = {
+    "min": ("min", ">="),
+    "max": ("max", "<="),
+    "row_norm1": ("row_norm1", "<="),
+    "row_norm2_sq": ("row_norm2", "<="),
+    "col_norm1": ("col_norm1", "<="),
+    "col_norm2_sq": ("col_norm2", "<="),
+}
+
+
+class Stated(msgspec.Struct, frozen=True):
+    """`true` of the checkpoint, `seen` on data, and the digest of the checkpoint ("" where nothing is said)."""
+
+    true: tuple[Bound, ...] = ()
+    seen: tuple[Bound, ...] = ()
+    checkpoint: str = ""
+
+
+NOTHING = Stated()
+
+
+def use_facts(ctx: Context, stmt: syn.Facts) -> None:
+    """Enters a facts file; name resolution has read it, or has said why not. Without it fewer facts are known."""
+    file = ctx.frame.module.facts.get(read_string(stmt.path))
+    if file is not None:
+        ctx.facts.append(file)
+
+
+def check_facts(ctx: Context, stmt: syn.Facts) -> None:
+    """A warning where a facts file speaks of nothing in the plan: a name is probably spelt otherwise."""
+    file = ctx.frame.module.facts.get(read_string(stmt.path))
+    names = {name for name, _ in ctx.values.values()}
+    if file is None or any(name.split("[")[0] in names for name in file.facts):
+        return
+    message = "this facts file names no value of the plan"
+    help = "it has facts of " + ", ".join(f"`{name}`" for name in sorted(file.facts)[:4])
+    report(ctx, "facts.unused", message, span_of(ctx, stmt, stmt.path), help, severity=Severity.WARNING)
+
+
+def facts_of(ctx: Context, name: str, count: int) -> Stated:
+    """What the facts files say of a value, or of every member of a family of `count`."""
+    if not ctx.facts:
+        return NOTHING
+    true: list[Bound] = []
+    seen: list[Bound] = []
+    checkpoint = ""
+    for file in ctx.facts:
+        names = _names(file, name, count)
+        if not names:
+            continue
+        bounds = _weakest([file.facts[each] for each in names])
+        calibrated = any(each in file.calibrated for each in names)
+        (seen if calibrated else true).extend(bounds)
+        checkpoint = file.checkpoint
+    return Stated(tightened(true), tightened(seen), checkpoint)
+
+
+def _names(file: FactsFile, name: str, count: int) -> list[str]:
+    """The entries that together speak of the value: its own, or those of all members."""
+    if name in file.facts:
+        return [name]
+    members = [f"{name}[{index}]" for index in range(min(count, len(file.facts) + 1))]
+    return members if members and len(members) == count and all(m in file.facts for m in members) else []
+
+
+def _weakest(entries: list[Measured]) -> list[Bound]:
+    bounds: list[Bound] = []
+    for slot, (name, op) in _SLOTS.items():
+        values: list[int | Fraction] = [
+            v for v in (getattr(entry, slot) for entry in entries) if v is not None
+        ]
+        if len(values) < len(entries):
+            continue
+        value = min(values) if op == ">=" else max(values)
+        if slot.endswith("_sq"):
+            value = sqrt(value).high
+        bounds.append(Bound(name, "<=" if op == "<=" else ">=", str(value)))
+    return bounds
