@@ -1,13 +1,14 @@
 """The shipped library, resolved once and kept beside its text.
 
-In: `stdlib/*.pllm`. Out: `_stdlib.msgpack`, keyed by a digest of those texts and of the code that reads them. A library whose
-texts changed is resolved afresh, never read stale.
+In: `stdlib/*.pllm`. Out: `_stdlib.msgpack`, keyed by a digest of those texts and of the code that reads them.
+A library whose texts changed is resolved afresh, never read stale.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class BrokenLibrary(Exception):
 
 
 def build(target_dir: str | os.PathLike[str]) -> Path:
-    """Resolve the shipped library and write it into `target_dir`; raises BrokenLibrary where it has errors."""
+    """Resolve the shipped library and write it into `target_dir`; raises BrokenLibrary if it has errors."""
     compiled = compile_library()
     errors = [f for f in compiled.findings if f.severity is Severity.ERROR]
     if errors:
@@ -56,8 +57,10 @@ def source_key() -> str:
     """Names the texts of the library and the code that reads them."""
     digest = hashlib.sha256()
     for folder in (*(_PACKAGE / part for part in _CODE), grammar_dir()):
-        _add_files(digest, str(folder), (".py", ".lark"), deep=False)
-    _add_files(digest, str(stdlib_dir()), (".pllm",), deep=True)
+        for part in _contents(str(folder), (".py", ".lark"), deep=False):
+            digest.update(part)
+    for part in _contents(str(stdlib_dir()), (".pllm",), deep=True):
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -129,14 +132,15 @@ def _constants(project: Project, name: str) -> dict[str, Expr]:
     return {n: constant_expr(v) for n, v in module.constants.items() if n in own}
 
 
-def _add_files(digest: "hashlib._Hash", folder: str, endings: tuple[str, ...], deep: bool) -> None:
+def _contents(folder: str, endings: tuple[str, ...], deep: bool) -> Iterator[bytes]:
+    """Names and contents of a folder's files, in order of name."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda e: e.name):
             if entry.name.endswith(endings):
                 with open(entry.path, "rb") as stream:
                     content = stream.read()
-                digest.update(f"{entry.name} {len(content)}\n".encode())
-                digest.update(content)
+                yield f"{entry.name} {len(content)}\n".encode()
+                yield content
             elif deep and entry.is_dir():
-                digest.update(f"{entry.name}/\n".encode())
-                _add_files(digest, entry.path, endings, deep)
+                yield f"{entry.name}/\n".encode()
+                yield from _contents(entry.path, endings, deep)

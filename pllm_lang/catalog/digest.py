@@ -1,14 +1,14 @@
 """Content digests of records: what a record says, not where, in which file, or in which order it is written.
 
-A reference to another record is replaced by that record's digest; the names and modules of a project's own records do not
-count, those of the shipped library and of packages do.
+A reference to another record is replaced by that record's digest. The names and modules of a project's own
+records do not count, those of the shipped library and of packages do.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
 import rfc8785
@@ -41,12 +41,10 @@ def _plain(value: Any, find: Find, open_keys: tuple[str, ...]) -> Any:
     if isinstance(value, msgspec.Struct):
         fields = {f: getattr(value, f) for f in value.__struct_fields__ if f not in _LEFT_OUT}
         return {"#": type(value).__name__, **{f: _plain(v, find, open_keys) for f, v in fields.items()}}
-    if isinstance(value, tuple | list):
-        return [_plain(item, find, open_keys) for item in value]
+    if isinstance(value, tuple):
+        return [_plain(item, find, open_keys) for item in cast("tuple[Any, ...]", value)]
     if isinstance(value, dict):
-        return {str(k): _plain(v, find, open_keys) for k, v in value.items()}
-    if isinstance(value, str) and not value.startswith("./") and "." in value and find(value) is not None:
-        return "#" + record_digest(value, find, open_keys)
-    if isinstance(value, str) and value.startswith("./"):
+        return {k: _plain(v, find, open_keys) for k, v in cast("dict[str, Any]", value).items()}
+    if isinstance(value, str) and "." in value and find(value) is not None:
         return "#" + record_digest(value, find, open_keys)
     return value

@@ -1,12 +1,11 @@
 """The library: every record that a check can refer to, by key, by component id and by operator.
 
-The shipped part comes compiled and is decoded record by record when asked for; a project adds its own records.
+The shipped part comes compiled and is decoded record by record when asked for; a project adds its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
 
 import msgspec
 
@@ -67,7 +66,7 @@ class Library:
         found = self._decoded.get(key)
         if found is None and key in self._compiled.raw:
             struct = STRUCTS.get(self._kinds[key], Record)
-            found = cast(AnyRecord, msgspec.msgpack.decode(self._compiled.raw[key], type=struct))
+            found = msgspec.msgpack.decode(self._compiled.raw[key], type=struct)
             self._decoded[key] = found
         return found
 

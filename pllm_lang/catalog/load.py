@@ -41,7 +41,7 @@ def open_project(
     buffers: Mapping[str, str] | None = None,
     parse_source: Parse = parse,
 ) -> Opened:
-    """Load files with their imports and read their records. `root` defaults to the folder of the first file."""
+    """Load files with their imports, and read their records. `root`: else the folder of the first file."""
     base = root if root is not None else os.path.dirname(os.path.abspath(paths[0])) if paths else os.getcwd()
     shipped = shipped_library()
     project = load(paths, base, shipped.exports, buffers, parse_source)

@@ -1,6 +1,7 @@
-"""What names do inside the bodies of plans and blocks: values that hide a declaration, values that nothing uses.
+"""Inside the bodies of plans and blocks: values that hide a declaration, values that nothing uses.
 
-Warnings only. Unknown and doubled names, kinds and types are found when the body is lowered, where signatures are known.
+Warnings only. Unknown and doubled names, kinds and types are found when a body is lowered, where signatures
+are known.
 """
 
 from __future__ import annotations

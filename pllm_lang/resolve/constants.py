@@ -19,6 +19,7 @@ from pllm_lang.resolve.units import Problem, exact, read_number, read_quantity, 
 from pllm_lang.syntax.nodes import (
     Binary,
     Call,
+    Entry,
     Expr,
     Index,
     ListExpr,
@@ -27,6 +28,7 @@ from pllm_lang.syntax.nodes import (
     Number,
     Paren,
     Quantity,
+    Spread,
     String,
     Unary,
 )
@@ -191,7 +193,7 @@ def _entry(expr: Index, lookup: Lookup) -> ConstValue | Fault:
     if isinstance(base, Fault):
         return base
     item = expr.items[0]
-    if not isinstance(base, tuple) or len(expr.items) != 1 or not isinstance(item, Expr.__args__):
+    if not isinstance(base, tuple) or len(expr.items) != 1 or isinstance(item, Spread):
         return _not_constant(expr)
     at = evaluate_integer(item, lookup)
     if isinstance(at, Fault):
@@ -204,7 +206,7 @@ def _entry(expr: Index, lookup: Lookup) -> ConstValue | Fault:
 def _call(expr: Call, fn: str, lookup: Lookup) -> ConstValue | Fault:
     values: list[Number_] = []
     for arg in expr.args:
-        value = _not_constant(expr) if not isinstance(arg, Expr.__args__) else evaluate_number(arg, lookup)
+        value = _not_constant(expr) if isinstance(arg, Entry) else evaluate_number(arg, lookup)
         if isinstance(value, Fault):
             return value
         values.append(value)

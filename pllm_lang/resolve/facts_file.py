@@ -2,8 +2,8 @@
 
     {"schema": "pllm.lang.facts.v1", "checkpoint": "sha256:...", "facts": {"w_up": {"row_norm1": "64"}}}
 
-Numbers are exact and written as texts (`"127"`, `"1/128"`). `"calibrated": ["h"]` lists names whose ranges were seen on
-data. Strict: an unknown key, a key twice, a number that is no text, a bound below its other end are refused.
+Numbers are exact and written as texts (`"127"`, `"1/128"`). `"calibrated": ["h"]` lists names whose ranges were
+seen on data. Strict: an unknown key, a key twice, a number that is no text, a range upside down are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import re
 from fractions import Fraction
 from typing import Any, cast
-
 
 from pllm_lang.resolve.files import Unreadable, read_bytes
 from pllm_lang.resolve.limits import MAX_FACTS, MAX_JSON_BYTES

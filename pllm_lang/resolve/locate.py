@@ -1,8 +1,8 @@
 """From the words of an `import` to a module's name and file.
 
 `std.X` is `X.pllm` of the shipped library; `a.b.c` belongs to the installed package that registers `a` in the
-entry-point group `pllm_lang.modules`; a string is a path relative to the importing file, which may not leave its root.
-No code of a package is run: only its folder is looked up.
+entry-point group `pllm_lang.modules`; a string is a path relative to the importing file, inside its root. No code
+of a package is run: only its folder is looked up.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def locate_file(written: str, importer: Location) -> Location | NotLocated:
 
 
 def locate_data(written: str, importer: Location, suffix: str) -> str | NotLocated:
-    """The path of a file that a module names relative to itself; links are followed before roots are compared."""
+    """The path of a file that a module names relative to itself; links may not lead out of the root."""
     if os.path.isabs(written) or "\\" in written or "\x00" in written:
         message = f"`{written}` is not a relative path"
         return NotLocated(

@@ -1,7 +1,7 @@
 """Modules, what they export, and what a name in them stands for.
 
-Data only. A module is known by its *name*: `std.formats`, `acme.ops` (an installed package's), or `./plans/mlp` (a
-file, relative to the project's root, without its suffix). A declaration's *key* is module and name: `std.formats.q7`.
+Data only. A module is known by its *name*: `std.formats`, `acme.ops` of an installed package, or `./plans/mlp`, a
+file relative to the project's root, without its suffix. A declaration's *key* is module and name: `std.formats.q7`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ConstValue: TypeAlias = "int | Fraction | str | bool | tuple[ConstValue, ...]"
 
 
 class Binding(msgspec.Struct, frozen=True):
-    """What a name stands for. `kind` is the keyword of its declaration: `component`, `format`, `const`, ..."""
+    """What a name stands for. `kind` is the keyword of its declaration: `component`, `const`, ..."""
 
     module: str
     name: str
@@ -38,7 +38,7 @@ class Exports(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What a facts file says of one tensor: exact bounds, norms of rows and columns squared where they are L2."""
+    """What a facts file says of one tensor: exact bounds; L2 norms of rows and columns are squared."""
 
     min: int | Fraction | None = None
     max: int | Fraction | None = None
@@ -62,7 +62,7 @@ class FactsFile(msgspec.Struct, frozen=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True):
-    """A model configuration as text, not looked into: `models` reads it. `digest` is the SHA-256 of its bytes."""
+    """A model configuration as text; `models` reads it. `digest` is the SHA-256 of its bytes."""
 
     path: str
     digest: str
@@ -72,9 +72,9 @@ class ConfigFile(msgspec.Struct, frozen=True):
 class Module(msgspec.Struct, frozen=True):
     """One text, parsed and with its names bound.
 
-    `scope` maps every module-level name that can be used here: declared, imported, or an operator of the shipped
-    library; `constants` the values of those that are constants; `digest` is the SHA-256 of the text. `facts` and
-    `configs` are the files that it names, by the path as written; `imports` the names of modules.
+    `scope` maps every module-level name that can be used here: declared, imported, or an operator of the
+    shipped library; `constants` the values of those that are constants; `digest` is the SHA-256 of the text.
+    `facts` and `configs` are the files that it names, by the path as written; `imports` the names of modules.
     """
 
     name: str

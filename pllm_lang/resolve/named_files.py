@@ -1,4 +1,4 @@
-"""Files that a module names besides its imports: `facts "x.json"` in plans, `huggingface("config.json")` in models."""
+"""Files that a module names besides its imports: `facts "x.json"` and `huggingface("config.json")`."""
 
 from __future__ import annotations
 

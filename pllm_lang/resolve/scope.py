@@ -1,7 +1,7 @@
 """What every module-level name of one module stands for.
 
-In: a parsed module and what the modules that it imports export. Out: its scope, the values of its constants, and
-findings. What the module declares and imports goes before the operators of the shipped library.
+In: a parsed module and what the modules that it imports export. Out: its scope, the values of its constants,
+and findings. What the module declares and imports goes before the operators of the shipped library.
 """
 
 from __future__ import annotations

@@ -12,5 +12,6 @@ MAX_CANDIDATES = 5_000
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """A help sentence, "" where no candidate is like `name`."""
     known = sorted(set(candidates))[:MAX_CANDIDATES]
-    best = next((k for k in known if k.lower() == name.lower()), None) or closest(name, known)
+    same = (k for k in known if len(k) > 1 and k != name and k.lower() == name.lower())
+    best = next(same, None) or closest(name, known)
     return f"did you mean `{best}`?" if best else ""

@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"([0-9][0-9_]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Why something has no value: the last part of a code in `numbers.*` or `names.*`, a sentence, a next step."""
+    """Why something has no value: a code of `numbers.*` or `names.*`, a sentence, a next step."""
 
     code: str
     message: str

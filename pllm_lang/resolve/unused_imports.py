@@ -21,9 +21,10 @@ def unused_imports(source: Source, imports: Iterable[Import], bound: Collection[
     decls = list(imports)
     if not decls:
         return []
-    used = set(_USED.findall(_SKIPPED.sub(" ", _without(source.text, decls))))
+    used: set[str] = set(_USED.findall(_SKIPPED.sub(" ", _without(source.text, decls))))
+    unused = set(bound) - used
     names = [(decl, item) for decl in decls for item in decl.names]
-    return [_finding(source, decl, item) for decl, item in names if local_name(item) in bound - used]
+    return [_finding(source, decl, item) for decl, item in names if local_name(item) in unused]
 
 
 def local_name(item: ImportName) -> str:

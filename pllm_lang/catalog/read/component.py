@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pllm_lang.catalog.expr import AnyRank
 from pllm_lang.catalog.read.body import Body, clauses, read_body
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.ensures import check_ensures
@@ -20,8 +21,8 @@ from pllm_lang.text.finding import Span
 FindOperator = Callable[[str], Operator | None]
 _TAKEN = frozenset(
     {
-        "kind", "version", "implements", "takes", "gives", "carrier", "failure", "roles", "phases", "n_parties",
-        "adversaries", "reveals", "host_features", "memory", "security", "primitive",
+        "kind", "version", "implements", "takes", "gives", "carrier", "failure", "roles", "phases",
+        "n_parties", "adversaries", "reveals", "host_features", "memory", "security", "primitive",
     }
 )  # fmt: skip
 
@@ -101,8 +102,7 @@ def operator_names(operator: Operator) -> set[str]:
     names |= {param.name for param in operator.params}
     for operand in operator.operands + operator.results:
         for part in operand.shape:
-            names |= names_in(part)
-            names |= {part.name} if hasattr(part, "name") else set()
+            names |= {part.name} if isinstance(part, AnyRank) else names_in(part)
     return names
 
 
@@ -163,9 +163,9 @@ def _check_params(params: tuple[ParamSpec, ...], ctx: Context) -> None:
 def _check_names(
     decl: syn.Record, component: Component, operators: tuple[Operator, ...], ctx: Context
 ) -> None:
-    """Rule 2: a clause speaks of the operator's names, the component's own parameters and its intermediates."""
-    own = set().union(*map(operator_names, operators)) | {p.name for p in component.params}
-    own |= {clause.name for clause in component.intermediates}
+    """Rule 2: a clause speaks of the operator's names, the component's parameters and intermediates."""
+    own = {name for operator in operators for name in operator_names(operator)}
+    own |= {p.name for p in component.params} | {clause.name for clause in component.intermediates}
     for item in decl.body:
         for name in _clause_names(item):
             if (

@@ -27,13 +27,14 @@ _OPERATORS = ("<=", ">=")
 
 
 def check_ensures(clauses: Iterable[Clause], results: set[str], ctx: Context) -> None:
-    """Each clause is `S(r) <= E` or `S(r) >= E` with one slot of one result on its left and none on its right."""
+    """Each clause is `S(r) <= E` or `S(r) >= E`: one slot of one result on the left, none on the right."""
     for clause in clauses:
         problem = ensures_problem(clause, results)
         if problem:
             span = Span(clause.origin.file, clause.origin.start, clause.origin.end)
-            help_ = "write one slot of one result, `<=` or `>=`, and what bounds it: `ensures norm2(y) <= sqrt(n) * max_abs(g)`"
-            ctx.report("records.bad_ensures", problem, span, help_)
+            ctx.report(
+                "records.bad_ensures", problem, span, "such as `ensures norm2(y) <= sqrt(n) * max_abs(g)`"
+            )
 
 
 def ensures_problem(clause: Clause, results: set[str]) -> str:
@@ -50,7 +51,9 @@ def ensures_problem(clause: Clause, results: set[str]) -> str:
         return f"the left side speaks of a result, here {known}"
     used = _results_in(right, results)
     if used:
-        return f"the right side speaks of the result `{used[0]}`; only operands, shapes and parameters may bound a result"
+        return (
+            f"the right side speaks of the result `{used[0]}`: only operands, shapes and parameters bound it"
+        )
     return ""
 
 

@@ -1,7 +1,7 @@
 """Syntax expressions to catalog expressions: spans gone, numbers exact, declared names qualified.
 
-A name that stands for a declaration becomes `Ref` of its key (`std.formats.q7`); a constant its value; every other
-name stays as it is: an operand, a variable, a parameter, or a word, decided where it is used.
+A name that stands for a declaration becomes `Ref` of its key (`std.formats.q7`), a constant its value. Every
+other name stays as it is: an operand, a variable, a parameter, or a word, decided where it is used.
 """
 
 from __future__ import annotations
@@ -22,17 +22,10 @@ NOTHING = ir.Ref("")
 
 
 def to_expr(node: syn.Expr | syn.Spread, ctx: Context, anchor: syn.Anchor) -> ir.Expr:
-    """The meaning of `node`, whose nearest anchor is `anchor`; what cannot be read is a finding and `NOTHING`."""
+    """The meaning of `node` in `anchor`; what cannot be read is a finding and NOTHING."""
     match node:
-        case syn.Number():
-            return _number(node, read_number(node.text), ctx, anchor)
-        case syn.Quantity():
-            read = read_quantity(node.text)
-            return _number(node, read if isinstance(read, Problem) else read[0], ctx, anchor)
-        case syn.String():
-            return ir.Text(read_string(node))
-        case syn.Name():
-            return name_expr(node.id, ctx)
+        case syn.Number() | syn.Quantity() | syn.String() | syn.Name():
+            return _atom(node, ctx, anchor)
         case syn.Paren():
             return to_expr(node.inner, ctx, anchor)
         case syn.Unary():
@@ -82,6 +75,21 @@ def read_string(node: syn.String) -> str:
         return msgspec.json.decode(node.text, type=str)
     except msgspec.DecodeError:
         return node.text[1:-1]
+
+
+def _atom(
+    node: syn.Number | syn.Quantity | syn.String | syn.Name, ctx: Context, anchor: syn.Anchor
+) -> ir.Expr:
+    match node:
+        case syn.Number():
+            return _number(node, read_number(node.text), ctx, anchor)
+        case syn.Quantity():
+            read = read_quantity(node.text)
+            return _number(node, read if isinstance(read, Problem) else read[0], ctx, anchor)
+        case syn.String():
+            return ir.Text(read_string(node))
+        case syn.Name():
+            return name_expr(node.id, ctx)
 
 
 def _number(node: syn.Node, value: int | Fraction | Problem, ctx: Context, anchor: syn.Anchor) -> ir.Expr:

@@ -1,9 +1,9 @@
-"""Which fields and items a declaration of each kind may have: one table, for reading, completion, hover and docs.
+"""Which fields and items a declaration of each kind may have: one table for reading, completion and docs.
 
-`accepts` says what a value may be:
-`word` and `words` bare names; `text` and `texts` strings; `integer`, `number`, `boolean`; `bytes`, `seconds`, `bits` a number
-with a unit of that dimension, or an expression; `map`; `list`; `expression` anything; `operators`, `components`,
-`holding`, `policy`, `plan`, `model`, `record` names of declarations of that kind (calls with arguments allowed).
+`accepts` says what a value may be: `word` and `words` bare names; `text` and `texts` strings; `integer`,
+`number`, `boolean`; `bytes`, `seconds`, `bits` a number with a unit of that dimension, or an expression;
+`map`; `list`; `expression` anything; `operators`, `components`, `policy`, `plan`, `record` names of declarations
+of that kind, with arguments where they take some.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ COMPONENT_KINDS = (
     "kernels",
     "metric",
 )
+HOLDING_KINDS = ("additive", "replicated", "masked", "garbled", "encrypted", "boolean_shares", "shamir")
+ADVERSARY_KINDS = ("semi_honest", "covert", "malicious")
 PHASES = ("benchmark", "model_lowering", "preparation", "compilation", "offline", "online", "runtime")
 
 _ID = (
@@ -39,13 +41,14 @@ _ID = (
 
 FIELDS: dict[str, tuple[FieldSpec, ...]] = {
     "format": (
-        FieldSpec("scale", "word", "axis along which values carry a scale of their own", allowed=("row", "column", "tensor")),
+        FieldSpec("scale", "word", "axis along which values carry a scale of their own",
+                  allowed=("row", "column", "tensor")),
         FieldSpec("bits", "integer", "storage width in bits, where it is not the one that the values need"),
     ),
     "holding": (
         FieldSpec("kind", "word", "how the pieces make the value", required=True,
-                  allowed=("additive", "replicated", "masked", "garbled", "encrypted", "boolean_shares", "shamir")),
-        FieldSpec("n_parties", "expression", "how many parties hold pieces: a number, a list of numbers, or a range", required=True),
+                  allowed=HOLDING_KINDS),
+        FieldSpec("n_parties", "expression", "how many parties hold pieces", required=True),
         FieldSpec("pieces", "map", "piece to the indices of the parties that hold it"),
         FieldSpec("value", "expression", "the value, rebuilt from the pieces"),
         FieldSpec("threshold", "expression", "the largest number of holders that together learn nothing"),
@@ -54,7 +57,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
     "operator": (
         FieldSpec("shape", "expression", "a condition on shapes, where the signature cannot say it"),
         FieldSpec("note", "text", "why the rules hold"),
-        FieldSpec("structural", "boolean", "it only moves entries: it may stand inside another call and needs no component"),
+        FieldSpec("structural", "boolean", "it only moves entries: it needs no component and may be nested"),
         FieldSpec("monotone", "words", "operands in which every result entry is monotone"),
         FieldSpec("reveals", "words", "operands that a plain execution discloses"),
     ),
@@ -71,7 +74,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("roles", "words", "roles that parties take in it"),
         FieldSpec("phases", "words", "when it acts", allowed=PHASES),
         FieldSpec("n_parties", "expression", "how many parties it is good for: a number, a list or a range"),
-        FieldSpec("adversaries", "words", "what it is secure against", allowed=("semi_honest", "malicious", "covert")),
+        FieldSpec("adversaries", "words", "what it is secure against", allowed=ADVERSARY_KINDS),
         FieldSpec("reveals", "words", "what it discloses beyond its outputs"),
         FieldSpec("host_features", "texts", "features that the host must offer"),
         FieldSpec("memory", "bytes", "bytes that a party needs for one call"),
@@ -106,7 +109,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("exact", "boolean", "whether results are exact"),
         FieldSpec("header", "text", "file in `cpp_kernels/` that holds it"),
         FieldSpec("backend", "components", "the kernel backend it belongs to"),
-        FieldSpec("defects", "list", "known defects: versions, features and the condition under which results are wrong"),
+        FieldSpec("defects", "list", "known defects: versions, features, and when results are wrong"),
         FieldSpec("evidence", "list", "what shows that it is right"),
         FieldSpec("note", "text", "what else a reader should know"),
     ),
@@ -115,7 +118,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("kind", "word", "what sort of thing is assumed"),
         FieldSpec("ideal", "text", "its ideal behaviour", required=True),
         FieldSpec("assumption", "text", "what it rests on", required=True),
-        FieldSpec("adversary", "words", "against whom", allowed=("semi_honest", "malicious", "covert")),
+        FieldSpec("adversary", "words", "against whom", allowed=ADVERSARY_KINDS),
         FieldSpec("security", "expression", "security level in bits", required=True),
     ),
     "policy": (

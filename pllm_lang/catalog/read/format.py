@@ -1,7 +1,7 @@
 """`format name = constructor(...)`: a number format with its exact set of values.
 
-`int(bits)`, `int(low, high)`; `fixed(bits, frac)`, in a ring with `ring: ring(64)`, narrower with `low:` and `high:`
-(raw values, multiples of 2^-frac); `ring(bits)`, `ring(modulus: q)`;
+`int(bits)`, `int(low, high)`; `fixed(bits, frac)`, in a ring with `ring: ring(64)`, narrower with `low:` and
+`high:` (raw values, multiples of 2^-frac); `ring(bits)`, `ring(modulus: q)`;
 `float(bits, exponent: e)`; `index(low, high)`; `label(bits)`; `boolean`; or the name of another format.
 """
 
@@ -75,7 +75,7 @@ def _bits(bits: int) -> int:
     return bits
 
 
-def _int(name: str, numbers: tuple[int, ...], named: dict[str, Expr]) -> Format:
+def _int(name: str, numbers: tuple[int, ...], _named: dict[str, Expr]) -> Format:
     if len(numbers) == 1:
         bits = _bits(numbers[0])
         return Format(name, "int", str(-(2 ** (bits - 1))), str(2 ** (bits - 1) - 1), bits=bits)
@@ -139,20 +139,20 @@ def _float(name: str, numbers: tuple[int, ...], named: dict[str, Expr]) -> Forma
     return Format(name, "float", str(-largest), str(largest), bits=numbers[0])
 
 
-def _index(name: str, numbers: tuple[int, ...], named: dict[str, Expr]) -> Format:
+def _index(name: str, numbers: tuple[int, ...], _named: dict[str, Expr]) -> Format:
     if not numbers:
         return Format(name, "index")
     low, high = _bounds("index", numbers)
     return Format(name, "index", str(low), str(high), bits=_width(low, high))
 
 
-def _label(name: str, numbers: tuple[int, ...], named: dict[str, Expr]) -> Format:
+def _label(name: str, numbers: tuple[int, ...], _named: dict[str, Expr]) -> Format:
     if len(numbers) > 1:
         raise BadFormat("`label` takes its bits")
     return Format(name, "label", bits=_bits(numbers[0]) if numbers else 0)
 
 
-def _boolean(name: str, numbers: tuple[int, ...], named: dict[str, Expr]) -> Format:
+def _boolean(name: str, numbers: tuple[int, ...], _named: dict[str, Expr]) -> Format:
     if numbers:
         raise BadFormat("`boolean` takes no argument")
     return Format(name, "boolean", "0", "1", bits=1)

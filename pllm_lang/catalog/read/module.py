@@ -42,7 +42,7 @@ def read_module(
 
 
 def read_declaration(decl: syn.Decl, ctx: Context, find: FindOperator) -> AnyRecord | None:
-    """The record of a declaration; None where it has none (imports, constants, plans, blocks) or cannot be read."""
+    """The record of a declaration; None for a constant, a plan, a block, and for what cannot be read."""
     match decl:
         case syn.Format():
             return read_format(decl, ctx)

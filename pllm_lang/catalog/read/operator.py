@@ -50,6 +50,7 @@ def _check_distinct(decl: syn.Operator, ctx: Context) -> None:
 
 def _check_formats(decl: syn.Operator, operator: Operator, ctx: Context) -> None:
     known = set(operator.format_vars) | {"exact", "boolean", "index", "label"}
+    known |= {p.name for p in operator.params if p.kind == "format"}
     known |= {param.name for param in operator.params if param.kind == "format"}
     for param in decl.params + decl.results:
         if is_param(param) or param.type is None:

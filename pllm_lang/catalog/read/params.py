@@ -23,7 +23,7 @@ def is_param(param: syn.Param) -> bool:
 
 
 def read_param(param: syn.Param, ctx: Context) -> ParamSpec | None:
-    """One parameter: `integer`, `integer in 1..8`, `integer >= 1`, `word in [a, b]`, `text(1..256)`, `list(integer)`."""
+    """One parameter: `integer in 1..8`, `real > 0`, `word in [a, b]`, `text(1..256)`, `list(integer)`."""
     if param.type is None:
         return None
     kind = _kind_name(param.type)
@@ -81,8 +81,8 @@ def _kind_name(node: syn.Expr) -> str:
             return node.id
         case syn.Binary() if node.op == "in" or node.op in COMPARISONS:
             return _kind_name(node.left)
-        case syn.Call(callee=syn.Name()):
-            return node.callee.id if node.callee.id in ("text", "list") else ""
+        case syn.Call(callee=syn.Name(id=name)):
+            return name if name in ("text", "list") else ""
         case _:
             return ""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pllm_lang.catalog.expr import Expr, Num
-from pllm_lang.catalog.read.body import listed, read_body, word
+from pllm_lang.catalog.read.body import read_body
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.expressions import read_string, to_expr
+from pllm_lang.catalog.read.values import listed, word
 from pllm_lang.catalog.records import AdversaryRule, ClaimRule, Policy
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
@@ -109,13 +110,12 @@ def _adversary(
             _known_party(syn.Word(node.start, node.end, node.id), parties, decl, item, ctx)
             among.append(node.id)
     count = to_expr(item.count, ctx, item)
-    whole = isinstance(count, Num) and count.value.isdigit()
-    if not whole or int(count.value) > len(among):
+    number = int(count.value) if isinstance(count, Num) and count.value.isdigit() else -1
+    if not 0 <= number <= len(among):
         message = f"an adversary corrupts 0 to {len(among)} of these {len(among)} parties"
         ctx.report("records.wrong_value", message, ctx.span(item, item.count))
-    return AdversaryRule(
-        item.kind.id, int(count.value) if whole else len(among), tuple(among), ctx.origin(item)
-    )
+        number = len(among)
+    return AdversaryRule(item.kind.id, number, tuple(among), ctx.origin(item))
 
 
 def _claim(item: syn.Claim, ctx: Context) -> ClaimRule:

@@ -1,4 +1,4 @@
-"""`protocol (inputs) -> (outputs) { offline { ... } online { ... } }`: read for form; `ir` gives it meaning."""
+"""`protocol (inputs) -> (outputs) { offline {...} online {...} }`: read for form; `ir` gives it meaning."""
 
 from __future__ import annotations
 

@@ -1,0 +1,142 @@
+"""Whether a field's value is what the table of fields says it accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref, Text
+from pllm_lang.catalog.read.context import Context
+from pllm_lang.catalog.read.fields import FieldSpec
+from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.resolve.units import Problem, read_quantity
+from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.finding import Span
+
+# Fields that name declarations, and the kinds that will do.
+DECLARED: dict[str, tuple[str, ...]] = {
+    "operators": ("operator",),
+    "components": ("component", "pipeline", "suite"),
+    "policy": ("policy",),
+    "plan": ("plan",),
+    "record": ("pipeline", "suite", "experiment"),
+}
+# `implements: any`: a method that carries out every operator as it is meant.
+ANY = "any"
+DIMENSIONS = frozenset({"bytes", "seconds", "bits"})
+
+
+def listed(value: Expr) -> tuple[Expr, ...]:
+    """The entries of a list; a value alone is a list of one."""
+    return value.items if isinstance(value, ListOf) else (value,)
+
+
+def word(value: Expr) -> str:
+    """A name, a text, a number or the name of what is called, as text."""
+    match value:
+        case Text() | Num():
+            return value.value
+        case Ref():
+            return value.name
+        case Apply():
+            return value.fn
+        case _:
+            return ""
+
+
+def check_value(kind: str, spec: FieldSpec, item: syn.Field, value: Expr, ctx: Context) -> None:
+    place = ctx.span(item, item.value)
+    if spec.accepts in DECLARED:
+        for part in listed(value):
+            _check_reference(spec, part, place, ctx)
+        return
+    accepted = _ACCEPTED.get(spec.accepts)
+    if accepted is not None and not accepted(value):
+        ctx.report("records.wrong_value", f"`{spec.name}` takes {_SAID[spec.accepts]}", place, spec.doc)
+    elif spec.allowed:
+        _check_words(kind, spec, value, place, ctx)
+    elif spec.accepts in DIMENSIONS and isinstance(item.value, syn.Quantity):
+        read = read_quantity(item.value.text)
+        if not isinstance(read, Problem) and read[1] != spec.accepts:
+            ctx.report("records.wrong_value", f"`{spec.name}` is in {spec.accepts}, not in {read[1]}", place)
+
+
+def _check_reference(spec: FieldSpec, part: Expr, place: Span, ctx: Context) -> None:
+    kinds = DECLARED[spec.accepts]
+    name = word(part)
+    if name == ANY and spec.name == "implements":
+        return
+    found = next((b for b in ctx.scope.values() if b.key == name), None) if "." in name else None
+    if found is None:
+        known = [n for n, b in ctx.scope.items() if b.kind in kinds]
+        help_ = did_you_mean(name, known) or "declare it, or import it"
+        ctx.report("names.unknown", f"no {kinds[0]} `{name}` is known here", place, help_)
+    elif found.kind not in kinds:
+        message = f"`{found.name}` is declared as {found.kind}, and `{spec.name}` names {kinds[0]}s"
+        ctx.report("names.wrong_kind", message, place)
+
+
+def _check_words(kind: str, spec: FieldSpec, value: Expr, place: Span, ctx: Context) -> None:
+    for part in listed(value):
+        if word(part) not in spec.allowed:
+            help_ = did_you_mean(word(part), spec.allowed) or "it may be " + ", ".join(spec.allowed)
+            ctx.report("records.wrong_value", f"`{word(part)}` is no `{spec.name}` of a {kind}", place, help_)
+
+
+def _is_word(value: Expr) -> bool:
+    return isinstance(value, Ref)
+
+
+def _are_words(value: Expr) -> bool:
+    return all(isinstance(part, Ref) for part in listed(value))
+
+
+def _is_text(value: Expr) -> bool:
+    return isinstance(value, Text)
+
+
+def _are_texts(value: Expr) -> bool:
+    return all(isinstance(part, Text) for part in listed(value))
+
+
+def _is_integer(value: Expr) -> bool:
+    return isinstance(value, Num) and "/" not in value.value
+
+
+def _is_number(value: Expr) -> bool:
+    return isinstance(value, Num)
+
+
+def _is_boolean(value: Expr) -> bool:
+    return isinstance(value, Ref) and value.name in ("true", "false")
+
+
+def _is_map(value: Expr) -> bool:
+    return isinstance(value, MapOf)
+
+
+def _is_list(value: Expr) -> bool:
+    return isinstance(value, ListOf)
+
+
+_ACCEPTED: dict[str, Callable[[Expr], bool]] = {
+    "word": _is_word,
+    "words": _are_words,
+    "text": _is_text,
+    "texts": _are_texts,
+    "integer": _is_integer,
+    "number": _is_number,
+    "boolean": _is_boolean,
+    "map": _is_map,
+    "list": _is_list,
+}
+_SAID = {
+    "word": "a bare name",
+    "words": "a list of bare names",
+    "text": 'a text in quotes, such as `"1"`',
+    "texts": "a list of texts in quotes",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "`true` or `false`",
+    "map": "a map, `{ name: value }`",
+    "list": "a list in brackets",
+}
