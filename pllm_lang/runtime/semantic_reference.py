@@ -1,0 +1,82 @@
+"""A plain reference for the semantic graph: runs prefill and decode in float64, op by op, as the graph says.
+
+In: a graph, a source of weights and token ids. Out: the logits of every step. It is slow and meant for tiny models:
+it exists so that the graph's meaning can be compared with another implementation. All sequences have equal length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pllm_lang.models.graph import ModelGraph, Op, Repeat, Stage
+from pllm_lang.runtime.semantic_operators import OPERATORS, Call
+
+Array: TypeAlias = NDArray[np.float64]
+WeightSource: TypeAlias = Callable[[str, int | None], Array]
+"""A weight by its name in the graph and its layer; an expert family comes stacked, experts first."""
+
+States: TypeAlias = dict[tuple[str, int], Array]
+
+
+def generate(graph: ModelGraph, weights: WeightSource, tokens: NDArray[np.int64], steps: NDArray[np.int64]) -> list[Array]:
+    """Logits `[B, vocab]` after prefill of `tokens` `[B, T]`, and after each decode step fed with `steps[:, i]`."""
+    states: States = {}
+    batch, length = tokens.shape
+    lengths = np.full(batch, length)
+    positions = np.broadcast_to(np.arange(length), tokens.shape)
+    logits = [run_stage(graph.prefill, weights, states, tokens, positions, lengths)]
+    for index in range(steps.shape[1]):
+        at = np.full((batch, 1), length + index)
+        logits.append(run_stage(graph.decode, weights, states, steps[:, index : index + 1], at, lengths + index + 1))
+    return logits
+
+
+def run_stage(
+    stage: Stage,
+    weights: WeightSource,
+    states: States,
+    tokens: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+) -> Array:
+    """One run of a stage; `states` is read and updated. Returns the logits."""
+    inputs: dict[str, Array] = {"tokens": tokens, "positions": positions, "lengths": lengths}  # type: ignore[dict-item]
+    before = _run(stage.before, dict(inputs), weights, None)
+    carried = {name: before[value] for name, value in stage.carried.items()}
+    bodies = {layer: repeat for repeat in stage.layers for layer in repeat.layers}
+    for layer in sorted(bodies):
+        carried |= _run_layer(bodies[layer], layer, inputs | carried, weights, states)
+    return _run(stage.after, inputs | carried, weights, None)["logits"]
+
+
+def _run_layer(
+    repeat: Repeat, layer: int, scope: dict[str, Array], weights: WeightSource, states: States
+) -> dict[str, Array]:
+    scope = scope | {f"state.{name}": value for (name, at), value in states.items() if at == layer}
+    values = _run(repeat.ops, scope, weights, layer)
+    ops = {op.name: op for op in repeat.ops}
+    for state, name in repeat.writes.items():
+        states[state, layer] = _kept(ops[name], values[name])
+    return {name: values[value] for name, value in repeat.carried.items()}
+
+
+def _kept(op: Op, value: Array) -> Array:
+    """What a state keeps of the op that writes it: the last positions of a cache or of a convolution's window."""
+    if op.operator == "kv_cache_append":
+        return value[:, :, max(0, value.shape[2] - int(str(op.attributes["capacity"]))) :]
+    if op.operator == "convolution_window":
+        return value[:, value.shape[1] - int(str(op.attributes["kernel"])) + 1 :]
+    return value
+
+
+def _run(
+    ops: tuple[Op, ...], scope: dict[str, Array], weights: WeightSource, layer: int | None
+) -> dict[str, Array]:
+    for op in ops:
+        given: Mapping[str, Array] = {role: weights(name, layer) for role, name in op.weights.items()}
+        scope[op.name] = OPERATORS[op.operator](Call(op, tuple(scope[name] for name in op.inputs), given))
+    return scope
