@@ -130,6 +130,8 @@ def _next_line(trouble: Trouble, stack: Stack, margin: int) -> int:
                 return index
             if at_margin and (_begins_line(trouble, stack, index) or (depth <= 0 and _is_new_line(text))):
                 return index
+            if depth <= 0 and is_line_first(trouble, index) and _begins_by_keyword(trouble, stack, index):
+                return index
             closes = depth <= 0 or (at_margin and column(trouble, index) < margin)
             if text == "}" and closes and fits(trouble, "}", states=tuple(stack.states)):
                 return index
@@ -153,9 +155,9 @@ def give_up(trouble: Trouble, stack: Stack) -> int:
 
 def _close_blocks(trouble: Trouble, stack: Stack, index: int) -> bool:
     """Close the open blocks until the declaration can begin; False where none is open."""
-    if _begins_declaration(trouble, stack, index):
+    if _begins_hard(trouble, stack, index):
         return index > trouble.first
-    while not _begins_declaration(trouble, stack, index):
+    while not _begins_hard(trouble, stack, index):
         if not fits(trouble, "}", states=tuple(stack.states)):
             return False
         _feed(trouble, stack, "}")
@@ -166,6 +168,13 @@ def _begins_line(trouble: Trouble, stack: Stack, index: int) -> bool:
     return trouble.machine.rows[stack.states[-1]].get(trouble.tokens[index][0], 0) >= BEGIN
 
 
-def _begins_declaration(trouble: Trouble, stack: Stack, index: int) -> bool:
+def _begins_by_keyword(trouble: Trouble, stack: Stack, index: int) -> bool:
+    """Whether a keyword begins a line here, with what follows it: that is a new line at any margin."""
+    states = tuple(stack.states)
+    kinds = [token(trouble, index).kind, token(trouble, index + 1).kind]
+    return kinds[0].islower() and _begins_hard(trouble, stack, index) and fits(trouble, *kinds, states=states)
+
+
+def _begins_hard(trouble: Trouble, stack: Stack, index: int) -> bool:
     """As a keyword, not as a soft one."""
     return trouble.machine.table.actions[stack.states[-1]].get(trouble.tokens[index][0], 0) >= BEGIN

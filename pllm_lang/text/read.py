@@ -1,6 +1,7 @@
 """From a file, or bytes, to a `Source`, within limits: a regular file of bounded size, UTF-8, without NUL.
 
-In: a path or bytes, and the name that messages use. Out: a `Source`, or the finding that says why there is none.
+In: a path or bytes, and the name that messages use. Out: a `Source`, or the finding that says why there is
+none.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def read_source(path: str | os.PathLike[str], name: str) -> Source | Finding:
         return _finding("file.missing", "there is no such file", name, "check the path")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return _finding("file.unreadable", f"the file cannot be read: {reason.lower()}", name, "check its rights")
+        return _finding(
+            "file.unreadable", f"the file cannot be read: {reason.lower()}", name, "check its rights"
+        )
     return decode_source(name, data)
 
 
