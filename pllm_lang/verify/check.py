@@ -12,10 +12,12 @@ import msgspec
 
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.library import Library
+from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Plan
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.text.finding import Finding, Severity, Span, Verdict
 from pllm_lang.verify.flow import MAX_WALKED, Flow, TooLongError, flow
+from pllm_lang.verify.hosting import ExperimentView, hosts_of
 from pllm_lang.verify.judge import judge_step
 from pllm_lang.verify.obligation import NotAsked, Obligation
 from pllm_lang.verify.registry import rules
@@ -65,6 +67,28 @@ def check_plan(
         (*lowering, *findings_of(judged, source_map)),
         walked,
         source_map,
+    )
+
+
+def check_experiment(experiment: Experiment, report: PlanReport, library: Library) -> PlanReport:
+    """The report of an experiment's plan with what its deployment asks; `report` is the plan's own.
+
+    An experiment without a deployment asks nothing of machines, and that stays listed as not asked.
+    """
+    if report.flow is None:
+        return msgspec.structs.replace(report, name=experiment.name)
+    plan = PlanView(report.plan, library, library.policy(report.plan.policy) if report.plan.policy else None)
+    view = ExperimentView(experiment, plan, report.flow, hosts_of(experiment, plan))
+    asked = tuple(o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view))
+    not_asked = report.not_asked
+    if experiment.deployment is not None:
+        not_asked = tuple(one for one in not_asked if one.family != "target")
+    return msgspec.structs.replace(
+        report,
+        name=experiment.name,
+        obligations=(*report.obligations, *asked),
+        not_asked=not_asked,
+        findings=findings_of(asked, report.source_map),
     )
 
 

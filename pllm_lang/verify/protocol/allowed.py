@@ -13,7 +13,7 @@ import msgspec
 
 from pllm_lang.verify.protocol import index as ix
 from pllm_lang.verify.protocol import polynomial as pl
-from pllm_lang.verify.protocol.atoms import Atom, Atoms
+from pllm_lang.verify.protocol.atoms import Atom, Atoms, homomorphic
 from pllm_lang.verify.protocol.polynomial import Mono, Poly, atoms_of
 from pllm_lang.verify.protocol.problem import Problem
 from pllm_lang.verify.protocol.substitution import substitute
@@ -100,9 +100,23 @@ def through_outputs(poly: Poly, outputs: tuple[Poly, ...], atoms: Atoms, secrets
 
 def _reductions(poly: Poly, output: Poly, atoms: Atoms, secrets: frozenset[int]) -> list[Poly]:
     """`poly - q * output[map]` for every way to cancel the output's leading monomial."""
-    if poly.modulus != output.modulus or not output.terms:
+    if not homomorphic(poly.modulus, output.modulus):
         return []
-    lead = max(output.terms, key=lambda m: (len(m[1]), m))
+    if poly.modulus != output.modulus:
+        terms = {m: c % poly.modulus for m, c in output.terms.items() if c % poly.modulus}
+        output = pl.collect(poly.modulus, output.shape, terms.items())
+    leads = [m for m in output.terms if _plain(m, output.shape)]
+    leads.sort(key=lambda m: (-len(m[1]), m))
+    return [less for lead in leads for less in _cancelled(poly, output, lead, atoms, secrets)]
+
+
+def _plain(lead: Mono, shape: tuple[int, ...]) -> bool:
+    return _match(lead, lead, shape, len(shape)) is not None
+
+
+def _cancelled(
+    poly: Poly, output: Poly, lead: Mono, atoms: Atoms, secrets: frozenset[int]
+) -> list[Poly]:
     if not atoms.in_poly(Poly(poly.modulus, poly.shape, {lead: 1})) & secrets:
         return []
     found: list[Poly] = []

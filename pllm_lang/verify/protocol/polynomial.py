@@ -60,8 +60,10 @@ def whole(atom: int, modulus: int, shape: tuple[int, ...]) -> Poly:
 def collect(modulus: int, shape: tuple[int, ...], parts: Iterable[tuple[Mono, int]]) -> Poly:
     """Sum up monomials (already over the right variables), canonicalised."""
     terms: Terms = {}
-    for mono, coef in parts:
-        form, multiple = canonical(mono, len(shape))
+    for (bound, leaves), coef in parts:
+        if modulus == 2:
+            leaves = tuple(set(leaves))  # v * v = v for bits
+        form, multiple = canonical((bound, leaves), len(shape))
         total = terms.get(form, 0) + coef * multiple
         terms[form] = total % modulus if modulus else total
         if len(terms) > MAX_MONOMIALS:
@@ -183,6 +185,17 @@ def _joined(
 
     moved = tuple((atom, tuple(ix.rename(p, target, dims) for p in at)) for atom, at in leaves)
     return l_sizes + sizes, l_leaves + moved
+
+
+def narrowed(poly: Poly) -> Poly:
+    """Axes along which all entries are equal are cut to their first entry."""
+    used = {
+        v for _, leaves in poly.terms for _, entry in leaves for position in entry for v in ix.variables(position)
+    }
+    shape = tuple(size if v in used else 1 for v, size in enumerate(poly.shape))
+    if shape == poly.shape:
+        return poly
+    return remap(poly, tuple(ix.variable(v, shape) for v in range(len(shape))), shape)
 
 
 def atoms_of(poly: Poly) -> set[int]:

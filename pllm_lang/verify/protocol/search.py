@@ -159,7 +159,7 @@ class _Search:
         """Without what is known, and without what occurs twice."""
         out: dict[object, Term] = {}
         for term in terms:
-            poly = drop_known(term.poly, known, self.problem)
+            poly = pl.narrowed(drop_known(term.poly, known, self.problem))
             if poly.terms:
                 out.setdefault(poly.key(), _replaced(term, poly))
         return tuple(out.values())

@@ -71,17 +71,26 @@ def _seams(
     found: list[tuple[int, int, tuple[int, ...]] | None] = []
     hidden = {a for t in terms for leaf in pl.atoms_of(t.poly) for a in atoms.inside(leaf) if a != leaf}
     for draw in sorted(masks - hidden):
-        uses = [(leaf, t.poly.shape + m[0]) for t in terms for m in t.poly.terms for leaf in m[1]]
-        uses = [(leaf, dims) for leaf, dims in uses if leaf[0] == draw]
+        monos = [(m, t.poly.shape + m[0]) for t in terms for m in t.poly.terms]
+        uses = [(leaf, dims) for m, dims in monos for leaf in m[1] if leaf[0] == draw]
+        summed = [m[1][0][1] for m, _ in monos if _summed(m, draw)]
         for axis, size in enumerate(atoms[draw].shape):
-            cuts = _cuts(uses, axis, size)
+            alone = any(_offset(entry[axis]) is not None and entry[axis][1] for entry in summed)
+            cuts = _cuts(uses, axis, size, alone)
             if cuts is not None and len(cuts) > 2:
                 found.append((draw, axis, cuts))
     return found
 
 
-def _cuts(uses: list[tuple[Leaf, tuple[int, ...]]], axis: int, size: int) -> tuple[int, ...] | None:
-    cuts, small = {0, size}, size <= MAX_SINGLE
+def _summed(mono: Mono, draw: int) -> bool:
+    """A sum over entries of the draw and nothing else: one entry of it can mask, so it is taken out."""
+    return bool(mono[0]) and len(mono[1]) == 1 and mono[1][0][0] == draw
+
+
+def _cuts(
+    uses: list[tuple[Leaf, tuple[int, ...]]], axis: int, size: int, alone: bool
+) -> tuple[int, ...] | None:
+    cuts, small = {0, size} | ({1} if alone else set()), size <= MAX_SINGLE
     singles = whole = False
     for (_, entry), dims in uses:
         plain = _offset(entry[axis])

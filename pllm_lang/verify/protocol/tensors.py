@@ -143,6 +143,15 @@ def sum_axis(value: Value, axis: int) -> Value:
 
 
 def reshape(value: Value, shape: tuple[int, ...], atoms: Atoms) -> Value:
+    if isinstance(value, Cat):
+        old = shape_of(value)
+        kept = [a for a, d in enumerate(old) if d != 1]
+        wide = [a for a, d in enumerate(shape) if d != 1]
+        if [old[a] for a in kept] == [shape[a] for a in wide] and value.axis in kept:
+            axis = wide[kept.index(value.axis)]
+            sizes = [shape_of(p)[value.axis] for p in value.parts]
+            parts = zip(value.parts, sizes, strict=True)
+            return Cat(axis, tuple(reshape(p, shape[:axis] + (n,) + shape[axis + 1 :], atoms) for p, n in parts))
     poly = joined(value, atoms)
     at = tuple(ix.variable(v, shape) for v in range(len(shape)))
     return pl.remap(poly, ix.unflatten(ix.flatten(at, shape), poly.shape, shape), shape)

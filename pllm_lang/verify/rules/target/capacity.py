@@ -1,0 +1,80 @@
+"""A party's machine has less memory than its part of the plan needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.catalog.facts import Exact
+from pllm_lang.exact.number import text
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.hosting import ExperimentView, Host, call_memory, steps_at, tensor_bytes
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import StepView
+
+CODE = "target.capacity"
+GIB = 2**30
+
+
+def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
+    """Weights in use at a party and its largest call fit the machine's memory."""
+    for host in view.hosts:
+        yield from _judge(host, view)
+
+
+def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
+    plan = view.plan
+    weights = {w.value: tensor_bytes(w.type, plan) * max(w.count, 1) for w in plan.plan.weights}
+    used: set[int] = set()
+    largest: Exact = 0
+    subject = -1
+    for met, step in steps_at(host, view):
+        used |= {value for value in map(_value, step.step.operands) if value in weights}
+        need = _call(step, view)
+        if need is None:
+            yield _unknown(step.step.results[0], host, step)
+        elif need > largest:
+            largest, subject = need, met.step.results[0]
+    total = largest + sum(weights[value] for value in used)
+    if total <= host.memory:
+        yield Obligation(CODE, Verdict.PROVED, subject, evidence=(host.party, text(total), text(host.memory)))
+        return
+    yield Obligation(
+        CODE,
+        Verdict.REFUTED if largest > host.memory else Verdict.UNPROVED,
+        subject,
+        part="using",
+        message=f"`{host.party}` needs {text(total)} bytes ({_gib(total)}), and `{host.target.name}` has {text(host.memory)} ({_gib(host.memory)})",
+        value=text(total),
+        limit=text(host.memory),
+        term=host.party,
+        notes=(f"weights {text(total - largest)} bytes, largest call {text(largest)} bytes",),
+        help="use a machine with more memory, or split the step",
+    )
+
+
+def _value(operand: object) -> int:
+    return operand if isinstance(operand, int) else operand.family  # type: ignore[attr-defined]
+
+
+def _call(step: StepView, view: ExperimentView) -> Exact | None:
+    own = call_memory(step)
+    if own is None:
+        return None
+    return own + sum(tensor_bytes(t, view.plan) for t in (*step.operand_types, *step.step.types))
+
+
+def _unknown(subject: int, host: Host, step: StepView) -> Obligation:
+    name = "" if step.component is None else step.component.name
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        subject,
+        part="using",
+        message=f"the memory that `{name}` needs at `{host.party}` is unknown here",
+        help="the record's `memory` formula needs a parameter or fact that this step does not give",
+    )
+
+
+def _gib(size: Exact) -> str:
+    tenths = -(-size.numerator * 10 // (size.denominator * GIB))
+    return f"{tenths // 10}.{tenths % 10} GiB"
