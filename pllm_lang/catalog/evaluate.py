@@ -204,6 +204,7 @@ FORMAT_READS: dict[str, Callable[[Format], Exact | None]] = {
     "highest": formats.highest,
     "ulp": formats.ulp,
     "ring_bits": formats.ring_bits,
+    "fraction_bits": formats.fraction_bits,
 }
 
 
