@@ -10,10 +10,14 @@ from fractions import Fraction
 
 import msgspec
 
-from pllm_lang.catalog.expr import Num
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import exact_term
+from pllm_lang.catalog.expr import Expr, ListOf
+from pllm_lang.catalog.facts import Exact
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.read.module import AnyRecord
 from pllm_lang.catalog.records import AdversaryRule, ClaimRule, Policy
+from pllm_lang.catalog.walk import names_in
 from pllm_lang.text.finding import Finding, Span
 
 _STRENGTH = {"semi_honest": 0, "covert": 1, "malicious": 2}
@@ -109,12 +113,29 @@ def loosened(base: Policy, policy: Policy) -> list[str]:
         if sort in base.security and _number(bits) < _number(base.security[sort]):
             found.append(f"it asks for {bits} bits of {sort} security instead of {base.security[sort]}")
     for name in _BUDGETS:
-        new, old = policy.fields.get(name), base.fields.get(name)
-        if isinstance(new, Num) and isinstance(old, Num) and Fraction(new.value) > Fraction(old.value):
-            found.append(f"its `{name}` is {new.value} instead of {old.value}")
+        new, old = _value(policy.fields.get(name)), _value(base.fields.get(name))
+        if old is not None and name in policy.fields and (new is None or new > old):
+            found.append(f"its `{name}` is {new or 'unknown'} instead of {old}")
+    apart = (
+        [group for group in _groups(base) if group not in _groups(policy)]
+        if "independent" in policy.fields
+        else []
+    )
+    found += [f"[{', '.join(sorted(group))}] need not be independent" for group in apart]
     for claim in policy.claims:
         found += _claim_loosened(claim, [c for c in base.claims if c.claim == claim.claim])
     return found
+
+
+def _value(expr: Expr | None) -> Exact | None:
+    return exact_term(expr, Env()) if expr is not None else None
+
+
+def _groups(policy: Policy) -> list[frozenset[str]]:
+    """The groups of parties that nobody may administer together."""
+    listed = policy.fields.get("independent")
+    groups = listed.items if isinstance(listed, ListOf) else ()
+    return [frozenset(names_in(group)) for group in groups]
 
 
 def _covers(new: AdversaryRule, old: AdversaryRule) -> bool:

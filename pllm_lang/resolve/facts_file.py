@@ -2,8 +2,9 @@
 
     {"schema": "pllm.lang.facts.v1", "checkpoint": "sha256:...", "facts": {"w_up": {"row_norm1": "64"}}}
 
-Numbers are exact and written as texts (`"127"`, `"1/128"`). `"calibrated": ["h"]` lists names whose ranges were
-seen on data. Strict: an unknown key, a key twice, a number that is no text, a range upside down are refused.
+Numbers are exact and written as texts (`"127"`, `"1/128"`). `"calibrated": ["h"]` lists names whose ranges
+were seen on data. Strict: an unknown key, a key twice, a number that is no text, a range upside down are all
+refused.
 """
 
 from __future__ import annotations

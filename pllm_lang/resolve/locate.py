@@ -1,8 +1,8 @@
 """From the words of an `import` to a module's name and file.
 
 `std.X` is `X.pllm` of the shipped library; `a.b.c` belongs to the installed package that registers `a` in the
-entry-point group `pllm_lang.modules`; a string is a path relative to the importing file, inside its root. No code
-of a package is run: only its folder is looked up.
+entry-point group `pllm_lang.modules`; a string is a path relative to the importing file, inside its root.
+No code of a package is run: only its folder is looked up.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def locate_data(written: str, importer: Location, suffix: str) -> str | NotLocat
     if not written.endswith(suffix):
         message = f"`{written}` does not end in `{suffix}`"
         return NotLocated("modules.unknown", message, f"only `{suffix}` files are read here")
-    path = os.path.normpath(os.path.join(os.path.dirname(importer.path), written))
+    path = os.path.abspath(os.path.join(os.path.dirname(importer.path), written))
     real = os.path.realpath(path)
     if not _inside(real, importer.root):
         help_ = "move the file into the project, or set the project's root in `pllm.toml`"

@@ -1,7 +1,8 @@
 """Modules, what they export, and what a name in them stands for.
 
-Data only. A module is known by its *name*: `std.formats`, `acme.ops` of an installed package, or `./plans/mlp`, a
-file relative to the project's root, without its suffix. A declaration's *key* is module and name: `std.formats.q7`.
+Data only. A module is known by its *name*: `std.formats`, `acme.ops` of a package, or `./plans/mlp`, a file
+relative to the project's root, without its suffix. A declaration's *key* is module and name, such as
+`std.formats.q7`.
 """
 
 from __future__ import annotations
