@@ -190,6 +190,7 @@ class Experts(msgspec.Struct, frozen=True, tag="experts"):
     gated: bool = True
     bias: bool = False
     latent: int = 0
+    latent_bias: bool = False
     scale_input: bool = False
     shared: Mlp | None = None
     shared_gate: bool = False

@@ -36,8 +36,11 @@ NAMES = {
 def read(config: ConfigReader) -> Decoder:
     basics = read_basics(config, GEMMA2, activation=("hidden_activation", "hidden_act"))
     require_causal(config)
-    attention = capped_attention(config, basics, "50")
-    attention = msgspec.structs.replace(attention, rotary=read_rotary(config, basics.head_dim))
+    attention = msgspec.structs.replace(
+        scaled_attention(config, basics),
+        rotary=read_rotary(config, basics.head_dim),
+        softcap=softcap(config, "attn_logit_softcapping", "50"),
+    )
     window = read_window(config, 4096)
     windowed = msgspec.structs.replace(attention, window=window)
     kinds = read_layer_types(
@@ -54,14 +57,13 @@ def read(config: ConfigReader) -> Decoder:
     )
 
 
-def capped_attention(config: ConfigReader, basics: Basics, cap: str) -> Attention:
-    """Attention scaled by the root of `query_pre_attn_scalar`, its scores soft-capped."""
+def scaled_attention(config: ConfigReader, basics: Basics) -> Attention:
+    """Attention scaled by the root of `query_pre_attn_scalar`."""
     bias = config.flag("attention_bias")
     root = config.number("query_pre_attn_scalar", default="256", positive=True)
     return msgspec.structs.replace(
         plain_attention(basics, None, bias=bias, out_bias=bias),
         scale=Scale(root=root),
-        softcap=softcap(config, "attn_logit_softcapping", cap),
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from pllm_lang.models.config_reader import ConfigReader
 from pllm_lang.models.decoder import Decoder
 from pllm_lang.models.families.gemma import TANH_GELU, root_of_hidden
-from pllm_lang.models.families.gemma2 import NAMES, capped_attention, sandwich, softcap
+from pllm_lang.models.families.gemma2 import NAMES, scaled_attention, sandwich, softcap
 from pllm_lang.models.families.reading import (
     FULL,
     SLIDING,
@@ -28,7 +28,8 @@ GEMMA3 = Defaults(262_208, 2304, 9216, 26, 8, 4, 256, 131_072, TANH_GELU, tied=T
 def read(config: ConfigReader) -> Decoder:
     basics = read_basics(config, GEMMA3, activation=("hidden_activation", "hidden_act"))
     require_causal(config)
-    attention = capped_attention(config, basics, "")
+    config.without_effect("attn_logit_softcapping", "Gemma 3 does not cap its scores")
+    attention = scaled_attention(config, basics)
     attention = msgspec.structs.replace(attention, qk_norm=rms(basics, offset=1))
     full = read_rotary(config, basics.head_dim, theta="1000000", layer_type=FULL)
     sliding = read_rotary(

@@ -166,5 +166,6 @@ def _experts(config: ConfigReader, basics: Basics) -> Experts:
         router,
         gated=False,
         latent=config.size("moe_latent_size", default=0, least=0) if config.has("moe_latent_size") else 0,
+        latent_bias=bias,
         shared=Mlp(shared, basics.activation, gated=False, bias=bias),
     )
