@@ -1,6 +1,7 @@
 """One use of an operator: what is known of its results, and its exact execution.
 
-In come an operator record and an environment (from `infer`, with the operands' facts or values put in); out come
+In come an operator record and an environment (from `infer`, with the operands' facts or values put in); out
+come
 facts, or tensors. Everything is read from the record: `means`, then `ensures`, then the component's `error`.
 """
 
@@ -11,22 +12,22 @@ from collections.abc import Mapping
 import msgspec
 
 from pllm_lang.catalog import evaluate
-from pllm_lang.catalog.bounds import Arg, settle
+from pllm_lang.catalog.bounds import Arg, column_size, plus, row_size, settle, square_of_sum, times
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import SLOTS, parameters, simplify, square_high, tensor, term
+from pllm_lang.catalog.evaluate import parameters, square_high, tensor, term
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Ref
 from pllm_lang.catalog.facts import UNKNOWN, Exact, Facts, Interval
-from pllm_lang.catalog.infer import Inferred as Inferred
-from pllm_lang.catalog.infer import Params as Params
-from pllm_lang.catalog.infer import Problem as Problem
-from pllm_lang.catalog.infer import Type as Type
-from pllm_lang.catalog.infer import infer as infer
+from pllm_lang.catalog.forms import nearest_form, raw_form, simplify
+from pllm_lang.catalog.infer import Inferred, Params, Problem, Type, infer
 from pllm_lang.catalog.primitives.matmul import products
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Clause, Component, Operator
+from pllm_lang.catalog.slots import SLOTS, SQUARED_SLOTS
 from pllm_lang.catalog.tensor import Tensor, TooManyOperationsError, of_entries
 from pllm_lang.exact import interval
 from pllm_lang.exact.number import exact
+
+__all__ = ["Inferred", "Params", "Problem", "Type", "execute", "infer", "result_facts"]
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 
@@ -43,7 +44,8 @@ class Claim(msgspec.Struct, frozen=True):
 def result_facts(operator: Operator, env: Env, component: Component | None = None) -> dict[str, Facts]:
     """What is known of every result, by name: `means`, met with `ensures`, widened by the step's own `error`.
 
-    `env` holds operands and, for a component's clauses, its parameters too. A result without `means` has only what
+    `env` holds operands and, for a component's clauses, its parameters too. A result without `means` has
+    only what
     its clauses say. Format obligations are not met here: they are owed.
     """
     meanings = {clause.name: clause.expr for clause in operator.means}
@@ -82,7 +84,7 @@ def meet_claim(facts: Facts, claim: Claim, env: Env) -> Facts:
     found = term(claim.bound, env)
     if found is None:
         return facts
-    squared = square_high(claim.bound, env) if claim.slot in evaluate.SQUARED_SLOTS else None
+    squared = square_high(claim.bound, env) if claim.slot in SQUARED_SLOTS else None
     return meet_slot(facts, claim.slot, claim.op, found, squared)
 
 
@@ -142,7 +144,7 @@ def _claimed(facts: Facts, claims: list[Claim], env: Env, shape: tuple[int, ...]
     for each in claims:
         if each.slot != "error":
             facts = meet_claim(facts, each, env)
-    return widen(without_idle_norm(settle(facts), shape), own_error)
+    return widen(without_idle_norm(settle(facts), shape), own_error, shape)
 
 
 def without_idle_norm(facts: Facts, shape: tuple[int, ...] | None) -> Facts:
@@ -154,16 +156,22 @@ def without_idle_norm(facts: Facts, shape: tuple[int, ...] | None) -> Facts:
     return msgspec.structs.replace(facts, row_norm2_sq=None) if idle else facts
 
 
-def widen(facts: Facts, own_error: Exact | None) -> Facts:
+def widen(facts: Facts, own_error: Exact | None, shape: tuple[int, ...] | None = None) -> Facts:
     """The facts of a result that is off by at most `own_error` from what was computed exactly."""
     if own_error == 0:
         return facts
     if own_error is None:
         return UNKNOWN
-    found = facts.range
+    found, e = facts.range, own_error
+    row, column = (None, None) if shape is None else (row_size(shape), column_size(shape))
     return Facts(
-        range=None if found is None else Interval(found.low - own_error, found.high + own_error),
-        error=None if facts.error is None else facts.error + own_error,
+        range=None if found is None else Interval(found.low - e, found.high + e),
+        row_norm2_sq=square_of_sum(facts.row_norm2_sq, times(row, e, e)),
+        row_norm1=plus(facts.row_norm1, times(row, e)),
+        col_norm2_sq=square_of_sum(facts.col_norm2_sq, times(column, e, e)),
+        col_norm1=plus(facts.col_norm1, times(column, e)),
+        error=plus(facts.error, e),
+        row_max_low=None if facts.row_max_low is None else facts.row_max_low - e,
         rule=facts.rule,
     )
 
@@ -235,9 +243,9 @@ def _run_primitive(expr: Apply, env: Env, values: Mapping[str, Tensor]) -> Tenso
 
 def _special_form(expr: Apply, env: Env) -> Expr | None:
     if expr.fn == "raw":
-        return evaluate.raw_form(expr, env)
+        return raw_form(expr, env)
     if expr.fn == "nearest":
-        return evaluate.nearest_form(expr, env)
+        return nearest_form(expr, env)
     return evaluate.where_form(expr, env) if expr.fn == "where" else expr
 
 

@@ -86,6 +86,11 @@ def root(square: Exact | None) -> Exact | None:
     return None if square is None else enclose.sqrt(square).high
 
 
+def square_of_sum(x_sq: Exact | None, y_sq: Exact | None) -> Exact | None:
+    """(sqrt(x_sq) + sqrt(y_sq))^2, rounded up."""
+    return plus(x_sq, y_sq, times(2, root(times(x_sq, y_sq))))
+
+
 def has_norms(x: Facts) -> bool:
     """Whether any norm says more than range and shape do."""
     return not (

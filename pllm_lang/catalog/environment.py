@@ -9,9 +9,11 @@ from pllm_lang.catalog.records import Format
 
 
 class Env(msgspec.Struct):
-    """`facts` and `shapes` by operand and result; `formats` by format variable, format parameter, operand, result.
+    """`facts` and `shapes` by operand and result; `formats` by format variable, format parameter, operand,
+    result.
 
-    `exact`: shape variables, numeric and boolean (0 or 1) parameters, constants. `lists`: parameters that list
+    `exact`: shape variables, numeric and boolean (0 or 1) parameters, constants. `lists`: parameters that
+    list
     numbers, and `...s`. `words`: parameters whose value is a word. `context`: `n_parties` and the like.
     """
 

@@ -1,6 +1,7 @@
 """The one evaluator of record expressions: terms over facts, and three-valued conditions.
 
-In come an expression and what its names stand for (`Env`); out come an interval or *unknown* (`term`), a tensor's
+In come an expression and what its names stand for (`Env`); out come an interval or *unknown* (`term`), a
+tensor's
 facts (`tensor`), or true, false or unknown (`holds`). Rules: docs/design/facts.md.
 """
 
@@ -10,35 +11,24 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from pllm_lang.catalog import formats
-from pllm_lang.catalog.bounds import (
-    Arg,
-    col_norm1,
-    col_norm2_sq,
-    known_facts,
-    row_norm1,
-    row_norm2_sq,
-    settle,
-)
-from pllm_lang.catalog.environment import Env as Env
+from pllm_lang.catalog.bounds import Arg, known_facts, settle
+from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.expr import Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
 from pllm_lang.catalog.facts import MAX_KNOWN_ENTRIES, Exact, Facts, Interval, Known
+from pllm_lang.catalog.forms import format_of, is_on_grid, nearest_form, raw_form, simplify
 from pllm_lang.catalog.primitives.primitive import Param, Params, Primitive
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Format
-from pllm_lang.catalog.tensor import (
-    Shape,
-    TooManyOperationsError,
-    of_known,
-    to_known,
-)
+from pllm_lang.catalog.slots import FORMAT_READS, SCALAR_SLOTS, SLOTS, SQUARED_SLOTS
+from pllm_lang.catalog.tensor import TooManyOperationsError, of_known, to_known
 from pllm_lang.exact import enclose, interval
-from pllm_lang.exact.number import exact, ratio
+from pllm_lang.exact.number import exact
 
 COMPARISONS = ("<=", ">=", "<", ">", "==", "!=", "in")
 
 MAX_KNOWN_OPERATIONS = 1 << 16
-"""A step on known values costs at most about this many entry operations; a larger one keeps only its bounds."""
+"""A step on known values costs at most about this many entry operations; a larger one keeps only its
+bounds."""
 
 
 # ---- terms: exact intervals ---------------------------------------------------------------------------
@@ -115,11 +105,15 @@ def _power(base: Interval, exponent: Interval) -> Interval | None:
     return interval.int_power(base, whole)
 
 
+def _itself(x: Interval) -> Interval:
+    return x
+
+
 SCALARS: dict[tuple[str, int], Callable[..., Interval | None]] = {
     ("+", 2): interval.add,
     ("-", 2): interval.sub,
     ("-", 1): interval.neg,
-    ("+", 1): lambda x: x,
+    ("+", 1): _itself,
     ("*", 2): interval.mul,
     ("/", 2): interval.div,
     ("^", 2): _power,
@@ -130,95 +124,10 @@ SCALARS: dict[tuple[str, int], Callable[..., Interval | None]] = {
 }
 
 
-# ---- slots: one fact of one tensor --------------------------------------------------------------------
-
-
-def _max_abs(x: Arg) -> Interval | None:
-    found = x.facts.range
-    if found is None:
-        return None
-    low = interval.mignitude(found) if x.facts.value is None else interval.magnitude(found)
-    return Interval(low, interval.magnitude(found))
-
-
-def _min(x: Arg) -> Interval | None:
-    found = x.facts.range
-    return interval.point(found.low) if found is not None and x.facts.value is not None else found
-
-
-def _max(x: Arg) -> Interval | None:
-    found = x.facts.range
-    return interval.point(found.high) if found is not None and x.facts.value is not None else found
-
-
-def _row_max(x: Arg) -> Interval | None:
-    found, peak = x.facts.range, x.facts.row_max_low
-    return (
-        found
-        if found is None or peak is None
-        else interval.meet(found, Interval(peak, max(peak, found.high)))
-    )
-
-
-def _error(x: Arg) -> Interval | None:
-    return None if x.facts.error is None else Interval(0, x.facts.error)
-
-
-def _upto(read: Callable[[Arg], Exact | None]) -> Callable[[Arg], Interval | None]:
-    def slot(x: Arg) -> Interval | None:
-        limit = read(x)
-        return None if limit is None else Interval(0, limit)
-
-    return slot
-
-
-def _root_of(read: Callable[[Arg], Exact | None]) -> Callable[[Arg], Interval | None]:
-    def slot(x: Arg) -> Interval | None:
-        limit = read(x)
-        return None if limit is None else Interval(0, enclose.sqrt(limit).high)
-
-    return slot
-
-
-SLOTS: dict[str, Callable[[Arg], Interval | None]] = {
-    "max_abs": _max_abs,
-    "min": _min,
-    "max": _max,
-    "norm2": _root_of(row_norm2_sq),
-    "row_norm2": _root_of(row_norm2_sq),
-    "row_norm1": _upto(row_norm1),
-    "col_norm2": _root_of(col_norm2_sq),
-    "col_norm1": _upto(col_norm1),
-    "row_max": _row_max,
-    "error": _error,
-}
-
-SQUARED_SLOTS: dict[str, Callable[[Arg], Exact | None]] = {
-    "norm2": row_norm2_sq,
-    "row_norm2": row_norm2_sq,
-    "col_norm2": col_norm2_sq,
-}
-
-FORMAT_READS: dict[str, Callable[[Format], Exact | None]] = {
-    "lowest": formats.lowest,
-    "highest": formats.highest,
-    "ulp": formats.ulp,
-    "ring_bits": formats.ring_bits,
-    "fraction_bits": formats.fraction_bits,
-}
-
-
 def _format_read(expr: Expr, read: Callable[[Format], Exact | None], env: Env) -> Interval | None:
     found = format_of(expr, env)
     value = None if found is None else read(found)
     return None if value is None else interval.point(value)
-
-
-def format_of(expr: Expr, env: Env) -> Format | None:
-    """The format that a name stands for: a variable, a parameter, or an operand's own."""
-    if not isinstance(expr, Ref):
-        return None
-    return env.formats.get(expr.name) or formats.STANDARD.get(expr.name)
 
 
 # ---- tensors: facts through the table -----------------------------------------------------------------
@@ -235,9 +144,6 @@ def is_tensor(expr: Expr, env: Env) -> bool:
             return False
         return any(is_tensor(arg, env) for arg in expr.args)
     return False
-
-
-SCALAR_SLOTS = ("max_abs", "norm2", "row_norm2", "row_norm1", "col_norm2", "col_norm1", "error")
 
 
 def tensor(expr: Expr, env: Env) -> Arg | None:
@@ -278,55 +184,6 @@ def _from_table(expr: Apply, env: Env) -> Arg | None:
             return None
         args.append(arg)
     return apply_primitive(primitive, tuple(args), params)
-
-
-def meaning_shape(expr: Expr, env: Env) -> Shape | str:
-    """The shape of an expression over tensors, by the shape columns; a sentence where something does not fit."""
-    if isinstance(expr, Ref | Attr):
-        found = tensor(expr, env)
-        return () if found is None else found.shape
-    if not isinstance(expr, Apply) or not is_tensor(expr, env):
-        return ()
-    expr = simplify(expr)
-    if expr.fn in SPECIAL:
-        return _special_shape(expr, env)
-    primitive, params = PRIMITIVES.get(expr.fn), parameters(expr, env)
-    if primitive is None or params is None:
-        return f"`{expr.fn}` is no primitive, or a parameter of it is not known"
-    shapes: list[Shape] = []
-    for arg in expr.args:
-        shape = meaning_shape(arg, env)
-        if isinstance(shape, str):
-            return shape
-        shapes.append(shape)
-    return primitive.shape(tuple(shapes), params)
-
-
-def _special_shape(expr: Apply, env: Env) -> Shape | str:
-    if expr.fn != "where":
-        return meaning_shape(expr.args[0], env)
-    chosen = where_form(expr, env)
-    if chosen is not expr:
-        return meaning_shape(chosen, env)
-    shapes = [meaning_shape(arg, env) for arg in expr.args]
-    problem = next((shape for shape in shapes if isinstance(shape, str)), None)
-    known = tuple(shape for shape in shapes if not isinstance(shape, str))
-    return problem or PRIMITIVES["where"].shape(known, {})
-
-
-def simplify(expr: Apply) -> Apply:
-    """The same under the name of its primitive.
-
-    A name that an operator shares with a primitive loses its module; a product of a tensor with itself is its square
-    (an interval would forget that both factors are one); a sign is a primitive of its own.
-    """
-    if "." in expr.fn:
-        return Apply(expr.fn.rpartition(".")[2], expr.args, expr.named)
-    if expr.fn == "-" and len(expr.args) == 1:
-        return Apply("neg", expr.args)
-    if expr.fn == "*" and expr.args[0] == expr.args[1]:
-        return Apply("^", (expr.args[0], Num("2")))
-    return expr
 
 
 def parameters(expr: Apply, env: Env) -> Params | None:
@@ -394,13 +251,6 @@ def _raw(expr: Apply, env: Env) -> Arg | None:
     return None if rewritten is None else tensor(rewritten, env)
 
 
-def raw_form(expr: Apply, env: Env) -> Expr | None:
-    """`raw(x)`: the integers that stand for `x` in its fixed-point format, x / ulp."""
-    format = format_of(expr.args[0], env)
-    step = None if format is None else formats.ulp(format)
-    return None if step is None else Apply("/", (expr.args[0], Num(str(step))))
-
-
 def _nearest(expr: Apply, env: Env) -> Arg | None:
     rewritten = nearest_form(expr, env)
     found = tensor(rewritten, env)
@@ -408,22 +258,6 @@ def _nearest(expr: Apply, env: Env) -> Arg | None:
         return found
     # the grid of a float depends on the value: its rounding has no bound here
     return Arg(found.shape, msgspec.structs.replace(found.facts, error=None))
-
-
-def nearest_form(expr: Apply, env: Env) -> Expr:
-    """`nearest(x, F)`: `x` rounded to the grid of `F`; `x` itself where it is on the grid, or the grid is not even."""
-    format = format_of(expr.args[1], env)
-    step = None if format is None else formats.ulp(format)
-    if step is None or is_on_grid(expr, env):
-        return expr.args[0]
-    return Apply("round_to", (expr.args[0], Num(str(step))))
-
-
-def is_on_grid(expr: Apply, env: Env) -> bool:
-    """Whether the format of `x` in `nearest(x, F)` has no value off the grid of `F`."""
-    old, new = format_of(expr.args[0], env), format_of(expr.args[1], env)
-    fine, step = (None if f is None else formats.ulp(f) for f in (old, new))
-    return fine is not None and step is not None and isinstance(ratio(fine, step), int)
 
 
 def _where(expr: Apply, env: Env) -> Arg | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import msgspec
 
-from pllm_lang.exact.number import Exact as Exact
-from pllm_lang.exact.number import Interval as Interval
+from pllm_lang.exact.number import Exact, Interval
+
+__all__ = ["MAX_KNOWN_ENTRIES", "UNKNOWN", "Exact", "Facts", "Interval", "Known"]
 
 MAX_KNOWN_ENTRIES = 4_096
 

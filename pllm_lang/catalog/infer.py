@@ -12,11 +12,12 @@ import msgspec
 
 from pllm_lang.catalog import formats
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term, meaning_shape
+from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import AnyRank, Apply, Expr, Num, Ref
 from pllm_lang.catalog.facts import UNKNOWN, Exact
 from pllm_lang.catalog.primitives.elementwise import written
-from pllm_lang.catalog.records import Format, Operator, OperandSpec
+from pllm_lang.catalog.records import Format, OperandSpec, Operator
+from pllm_lang.catalog.shapes import meaning_shape
 from pllm_lang.catalog.tensor import Shape
 
 
@@ -97,7 +98,7 @@ def _open_shape(operator: Operator, spec: OperandSpec, env: Env) -> Shape | Prob
     meaning = next((clause.expr for clause in operator.means if clause.name == spec.name), None)
     if meaning is None:
         return Problem(f"the shape of {operator.name}'s result {spec.name} is open", spec.name)
-    known = msgspec.structs.replace(env, facts={name: UNKNOWN for name in env.shapes})
+    known = msgspec.structs.replace(env, facts=dict.fromkeys(env.shapes, UNKNOWN))
     shape = meaning_shape(meaning, known)
     return Problem(f"{operator.name}: {shape}", spec.name) if isinstance(shape, str) else shape
 
@@ -127,7 +128,7 @@ def _bind_format(operator: Operator, spec: OperandSpec, given: Type, env: Env) -
 
 
 def _check_kind(spec: OperandSpec, given: Format, wanted: Format | None) -> Problem | None:
-    if wanted is None or wanted.kind == "exact" or wanted.kind == given.kind or given.kind == "exact":
+    if wanted is None or wanted.kind in ("exact", given.kind) or given.kind == "exact":
         return None
     if wanted.kind in ("index", "label") and given.kind in ("int", "index", "label"):
         return None

@@ -1,7 +1,8 @@
 """Polynomials over whole tensors, in normal form: what a ring term *is*, whatever way it was written.
 
 A polynomial is a sum of coefficient times monomial. A monomial is a product of factors over one shape: leaves
-(named tensors under structural maps), matrix products of monomials, and linear maps of monomials. Structural maps
+(named tensors under structural maps), matrix products of monomials, and linear maps of monomials.
+Structural maps
 are pushed to the leaves where they distribute, so equal polynomials mostly have equal forms; two forms that
 differ prove nothing by themselves.
 """

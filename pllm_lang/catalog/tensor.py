@@ -23,7 +23,8 @@ MAX_OPERATIONS = 1_000_000
 """Entry operations of one primitive; beyond it execution gives up (the verdict is then unproved)."""
 
 STRETCH = -1
-"""An axis of a broadcast that takes the size of its neighbour: (-1, n) any leading axes, (..., -1) the last."""
+"""An axis of a broadcast that takes the size of its neighbour: (-1, n) any leading axes, (..., -1) the
+last."""
 
 
 class Tensor(msgspec.Struct, frozen=True, gc=False):

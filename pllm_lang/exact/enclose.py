@@ -1,6 +1,7 @@
 """Rational enclosures of sqrt, exp, log, tanh, erf, cos and sin, computed in integers with directed rounding.
 
-Each function takes an exact argument and gives `low <= f(x) <= high`, apart by about 2^-bits (relative for exp).
+Each function takes an exact argument and gives `low <= f(x) <= high`, apart by about 2^-bits (relative for
+exp).
 Sources: Taylor series with Lagrange remainder; Abramowitz and Stegun 7.1.6 for erf; Machin's formula for pi.
 """
 
@@ -16,6 +17,7 @@ BITS = 64
 
 EXP_LIMIT = 5_000
 """Beyond this exp(x) is above 2^7200: unknown upwards, and at most 2^-7200 downwards."""
+
 
 def sqrt(x: Exact, bits: int = BITS) -> Interval:
     """The root of x >= 0; a single point where it is rational."""
@@ -124,8 +126,8 @@ def erf(x: Exact, bits: int = BITS) -> Interval:
     fall = exp(-x * x, p)
     assert fall is not None
     root = _root_pi(p)
-    low = 2 * fall.low * ratio(_erf_series(t, p, False), 1 << p) / root.high
-    high = 2 * fall.high * ratio(_erf_series(t + 1, p, True), 1 << p) / root.low
+    low = ratio(2 * fall.low * ratio(_erf_series(t, p, False), 1 << p), root.high)
+    high = ratio(2 * fall.high * ratio(_erf_series(t + 1, p, True), 1 << p), root.low)
     return _absolute(max(0, low), min(1, high), bits)
 
 

@@ -34,7 +34,8 @@ def hull(x: Interval, y: Interval) -> Interval:
 
 
 def meet(x: Interval, y: Interval) -> Interval:
-    """The common part of two enclosures of the same numbers; if both cannot hold, `y` (the sharper claim) stands."""
+    """The common part of two enclosures of the same numbers; if both cannot hold, `y` (the sharper claim)
+    stands."""
     low, high = max(x.low, y.low), min(x.high, y.high)
     return Interval(low, high) if low <= high else y
 

@@ -1,4 +1,5 @@
-"""Exact numbers: `int` where integral, else `Fraction`; closed intervals of them; their text form, and how large they may get.
+"""Exact numbers: `int` where integral, else `Fraction`; closed intervals of them; their text form, and how
+large they may get.
 
 Every number that decides a verdict passes through here. Nothing in this package makes a binary float.
 """
@@ -86,11 +87,12 @@ def bits(value: Exact) -> int:
 
 
 def power(base: Exact, exponent: Exact) -> Exact | None:
-    """`base ^ exponent` for an integer exponent; None where it is not rational, undefined or beyond MAX_BITS."""
+    """`base ^ exponent` for an integer exponent; None where it is not rational, undefined or beyond
+    MAX_BITS."""
     if not isinstance(exponent, int) or (base == 0 and exponent < 0):
         return None
     if base in (0, 1, -1):
-        return 1 if exponent % 2 == 0 and base != 0 or exponent == 0 else base
+        return 1 if (exponent % 2 == 0 and base != 0) or exponent == 0 else base
     if abs(exponent) * max(1, bits(base) - 1) > MAX_BITS:
         return None
     result = base ** abs(exponent)

@@ -9,10 +9,9 @@ from pllm_lang.catalog.bounds import (
     col_norm2_sq,
     has_norms,
     plus,
-    root,
     row_norm1,
     row_norm2_sq,
-    times,
+    square_of_sum,
 )
 from pllm_lang.catalog.facts import Exact, Facts
 from pllm_lang.catalog.primitives.elementwise import fitting_shape, zip_entries
@@ -34,9 +33,9 @@ def with_norms(a: Arg, b: Arg, found: Interval | None, rule: str) -> Facts:
         return Facts(range=found, rule=rule)
     return Facts(
         range=found,
-        row_norm2_sq=_square_of_sum(row_norm2_sq(a), row_norm2_sq(b)),
+        row_norm2_sq=square_of_sum(row_norm2_sq(a), row_norm2_sq(b)),
         row_norm1=plus(row_norm1(a), row_norm1(b)),
-        col_norm2_sq=_square_of_sum(col_norm2_sq(a), col_norm2_sq(b)),
+        col_norm2_sq=square_of_sum(col_norm2_sq(a), col_norm2_sq(b)),
         col_norm1=plus(col_norm1(a), col_norm1(b)),
         rule=rule,
     )
@@ -54,11 +53,6 @@ def entry_sum(x: Entry, y: Entry) -> Entry:
 
 def error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
     return plus(args[0].facts.error, args[1].facts.error)
-
-
-def _square_of_sum(x_sq: Exact | None, y_sq: Exact | None) -> Exact | None:
-    """(sqrt(x_sq) + sqrt(y_sq))^2, rounded up."""
-    return plus(x_sq, y_sq, times(2, root(times(x_sq, y_sq))))
 
 
 ADD = Primitive(

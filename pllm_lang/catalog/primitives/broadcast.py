@@ -1,4 +1,5 @@
-"""The explicit broadcasts: `row_broadcast(g)` puts the same rows everywhere, `col_broadcast(v)` one number along a row.
+"""The explicit broadcasts: `row_broadcast(g)` puts the same rows everywhere, `col_broadcast(v)` one number
+along a row.
 
 `repeat(x, axis: a, times: n)` repeats each slice n times in place (grouped key and value heads).
 """
@@ -10,7 +11,7 @@ from pllm_lang.catalog.facts import Exact, Facts
 from pllm_lang.catalog.primitives.elementwise import lipschitz, written
 from pllm_lang.catalog.primitives.primitive import Params, Primitive, axis_param, int_param
 from pllm_lang.catalog.primitives.structural import distributed, rearranged, same_entries
-from pllm_lang.catalog.tensor import STRETCH, Shape, Tensor, of_entries, entries
+from pllm_lang.catalog.tensor import STRETCH, Shape, Tensor, entries, of_entries
 
 
 def rows_shape(shapes: tuple[Shape, ...], _params: Params) -> Shape | str:
@@ -75,7 +76,8 @@ def run_repeat(args: tuple[Tensor, ...], params: Params) -> Tensor:
     x, new = args[0], repeat_shape((args[0].shape,), params)
     axis, count = axis_param(params, len(x.shape)), int_param(params, "times")
     assert not isinstance(new, str), "shapes are inferred before execution"
-    assert axis is not None and count is not None
+    assert axis is not None
+    assert count is not None
     inner = 1
     for size in x.shape[axis + 1 :]:
         inner *= size

@@ -1,4 +1,5 @@
-"""`causal(x, fill, offset: o, window: w)`: entry j of row i stays if i + o - w < j <= i + o, else it becomes `fill`.
+"""`causal(x, fill, offset: o, window: w)`: entry j of row i stays if i + o - w < j <= i + o, else it
+becomes `fill`.
 
 A window of 0 is none. The offset is how many keys come before the first query (a filled cache).
 """
@@ -21,7 +22,8 @@ def shape(shapes: tuple[Shape, ...], _params: Params) -> Shape | str:
 
 
 def facts(args: tuple[Arg, ...], params: Params) -> Facts:
-    """Between scores and fill; row i keeps the score of key i + offset, if there is one, so rows reach that high."""
+    """Between scores and fill; row i keeps the score of key i + offset, if there is one, so rows reach that
+    high."""
     x, fill = args[0].facts.range, args[1].facts.range
     if x is None or fill is None:
         return Facts()

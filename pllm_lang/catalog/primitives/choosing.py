@@ -64,7 +64,7 @@ def comparison(name: str, test: Test) -> Primitive:
     )
 
 
-def one_unless_exact(args: tuple[Arg, ...], _params: Params) -> Exact | None:
+def one_unless_exact(_args: tuple[Arg, ...], _params: Params) -> Exact | None:
     return 1
 
 

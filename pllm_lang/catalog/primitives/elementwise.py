@@ -33,14 +33,15 @@ def fitting_shape(shapes: tuple[Shape, ...], _params: Params) -> Shape | str:
     for shape in shapes[1:]:
         joined = fit(result, shape)
         if joined is None:
-            return f"shapes {written(result)} and {written(shape)} differ, and arithmetic never broadcasts by itself"
+            shown = f"{written(result)} and {written(shape)}"
+            return f"shapes {shown} differ, and arithmetic never broadcasts by itself"
         result = joined
     return result
 
 
 def fit(a: Shape, b: Shape) -> Shape | None:
     """The common shape, None where there is none."""
-    if a == b or b == ():
+    if b in (a, ()):
         return a
     if a == ():
         return b

@@ -1,4 +1,5 @@
-"""`min(a, b)`, `max(a, b)`, `clamp(x, low, high)` entrywise, `row_max(x)` and `subtract_row_max(x)` along the last axis."""
+"""`min(a, b)`, `max(a, b)`, `clamp(x, low, high)` entrywise, `row_max(x)` and `subtract_row_max(x)` along
+the last axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`gather(table, indices)`: rows of a matrix; the result has the shape of `indices` with the row behind it."""
+"""`gather(table, indices)`: rows of a matrix; the result has the shape of `indices` with the row behind
+it."""
 
 from __future__ import annotations
 

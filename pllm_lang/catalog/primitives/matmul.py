@@ -1,4 +1,5 @@
-"""`matmul(a, b)`: the matrix product over the last two axes; `b` is a matrix, or has the leading axes of `a`."""
+"""`matmul(a, b)`: the matrix product over the last two axes; `b` is a matrix, or has the leading axes of
+`a`."""
 
 from __future__ import annotations
 
@@ -11,7 +12,6 @@ from pllm_lang.catalog.bounds import (
     col_norm2_sq,
     column_size,
     has_norms,
-    least,
     max_abs,
     plus,
     root,
@@ -58,7 +58,8 @@ def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
 
 
 def best_range(a: Arg, b: Arg) -> tuple[Interval | None, str]:
-    """The sharpest of: interval sum of k products; Hoelder (infinity, 1), (1, infinity), (2, 2); one-signed rows."""
+    """The sharpest of: interval sum of k products; Hoelder (infinity, 1), (1, infinity), (2, 2); one-signed
+    rows."""
     candidates = list(_candidates(a, b))
     if not candidates:
         return None, ""

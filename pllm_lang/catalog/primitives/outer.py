@@ -1,4 +1,5 @@
-"""`outer(a, b)`: every entry of a row of `a` times every entry of the vector `b`; per-row times per-column scales."""
+"""`outer(a, b)`: every entry of a row of `a` times every entry of the vector `b`; per-row times per-column
+scales."""
 
 from __future__ import annotations
 

@@ -29,8 +29,10 @@ ErrorColumn: TypeAlias = Callable[[tuple[Arg, ...], Params], "Exact | None"]
 class Primitive(msgspec.Struct, frozen=True):
     """`shape` gives the result's shape or a sentence that says why the operands do not fit.
 
-    `facts` sees error-free operands: it bounds the result computed from operands as computed. `error` bounds how
-    far that is from the result of the operands' real-valued meaning; where all operands are exact it is zero and is
+    `facts` sees error-free operands: it bounds the result computed from operands as computed. `error`
+    bounds how
+    far that is from the result of the operands' real-valued meaning; where all operands are exact it is
+    zero and is
     not asked, unless the primitive rounds (`rounds`: its own meaning is the unrounded value).
     """
 

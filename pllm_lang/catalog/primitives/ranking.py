@@ -1,4 +1,5 @@
-"""`top_values(x, k: n)` and `top_indices(x, k: n)`: the n largest entries of every row in falling order, and where."""
+"""`top_values(x, k: n)` and `top_indices(x, k: n)`: the n largest entries of every row in falling order,
+and where."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pllm_lang.catalog.bounds import Arg
 from pllm_lang.catalog.facts import Exact
 from pllm_lang.catalog.primitives.elementwise import enclosed, map_entries, monotone, same_shape
-from pllm_lang.catalog.primitives.primitive import Primitive, Params
+from pllm_lang.catalog.primitives.primitive import Params, Primitive
 from pllm_lang.exact import enclose, interval
 from pllm_lang.exact.number import Interval, ratio
 

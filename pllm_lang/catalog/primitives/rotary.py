@@ -1,6 +1,8 @@
-"""`rotary(x, positions, theta: t, dims: r, pairing: split_half)`: rotation of pairs by position times frequency.
+"""`rotary(x, positions, theta: t, dims: r, pairing: split_half)`: rotation of pairs by position times
+frequency.
 
-Pair i of the first r entries of a row turns by `position * theta^(-2i/r)`; the rest stay. `split_half` pairs i with
+Pair i of the first r entries of a row turns by `position * theta^(-2i/r)`; the rest stay. `split_half`
+pairs i with
 i + r/2, `interleaved` pairs 2i with 2i + 1. Source: Su et al., RoFormer (arXiv 2104.09864), equation 34.
 """
 

@@ -1,6 +1,7 @@
 """`floor(x)`, a function, and `round_to(x, step)`, an approximation of `x` on the grid of `step`.
 
-`floor` means the floor: where its operand is exact it has no error. `round_to` means `x` itself, and its rounding
+`floor` means the floor: where its operand is exact it has no error. `round_to` means `x` itself, and its
+rounding
 (to nearest, ties to even) is counted as error.
 """
 
@@ -46,13 +47,27 @@ def round_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     found, step = args[0].facts.range, step_of(args)
     if found is None or step is None:
         return Facts()
+    if on_grid(args[0].facts, step):
+        return args[0].facts
     low, high = round(ratio(found.low, step)) * step, round(ratio(found.high, step)) * step
     return Facts(range=Interval(low, high), unit=step, rule="rounded range")
 
 
 def round_error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
-    e, step = args[0].facts.error, step_of(args)
-    return None if e is None or step is None else e + ratio(step, 2)
+    """Half a step; of known values, what their rounding really is."""
+    x, step = args[0].facts, step_of(args)
+    if x.error is None or step is None:
+        return None
+    if on_grid(x, step):
+        return x.error
+    if x.value is None:
+        return x.error + ratio(step, 2)
+    return x.error + max(abs(round(ratio(v, step)) * step - v) for v in x.value.entries)
+
+
+def on_grid(x: Facts, step: Exact) -> bool:
+    """Whether every entry is known to be a multiple of `step`."""
+    return x.unit is not None and isinstance(ratio(x.unit, step), int)
 
 
 def step_of(args: tuple[Arg, ...]) -> Exact | None:

@@ -49,7 +49,8 @@ def execute(args: tuple[Tensor, ...], params: Params) -> Tensor:
     x, new = args[0], shape((args[0].shape,), params)
     axis, start = axis_param(params, len(x.shape)), int_param(params, "from", 0)
     assert not isinstance(new, str), "shapes are inferred before execution"
-    assert axis is not None and start is not None
+    assert axis is not None
+    assert start is not None
     if axis == len(new) - 1:
         return Tensor(new, tuple(row[start : start + new[-1]] for row in x.rows), x.which)
     steps = strides(x.shape)
