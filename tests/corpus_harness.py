@@ -1,6 +1,6 @@
 """The corpus: `.pllm` files with the expected findings written on the line they concern.
 
-A line that ends in `#! code another.code` must carry exactly the findings of these codes (a code twice for two
+A line that ends in `#! code another.code` must carry exactly the findings of these codes (one twice for two
 findings); a finding belongs to the line that its span starts on. A file without any `#!` must be clean.
 Findings in other files (an imported one, the library) are never expected.
 """

@@ -171,6 +171,7 @@ class Kernel(msgspec.Struct, frozen=True):
     version: str
     operations: tuple[str, ...]
     variants: tuple[str, ...]
+    params: tuple[ParamSpec, ...] = ()
     requires: tuple[Clause, ...] = ()
     fields: dict[str, Expr] = {}
     doc: str = ""

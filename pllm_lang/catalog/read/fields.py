@@ -2,8 +2,8 @@
 
 `accepts` says what a value may be: `word` and `words` bare names; `text` and `texts` strings; `integer`,
 `number`, `boolean`; `bytes`, `seconds`, `bits` a number with a unit of that dimension, or an expression;
-`map`; `list`; `expression` anything; `operators`, `components`, `policy`, `plan`, `record` names of declarations
-of that kind, with arguments where they take some.
+`map`; `list`; `expression` anything; `operators`, `components`, `policy`, `plan`, `record` names of such
+declarations, with arguments where they take some.
 """
 
 from __future__ import annotations

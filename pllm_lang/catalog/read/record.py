@@ -6,7 +6,7 @@ from pllm_lang.catalog.read.body import clauses, read_body
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.expressions import read_string, to_expr
 from pllm_lang.catalog.read.params import read_params
-from pllm_lang.catalog.records import Holding, Kernel, Record
+from pllm_lang.catalog.records import Holding, Kernel, ParamSpec, Record
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 
@@ -29,6 +29,7 @@ def read_kernel(decl: syn.Record, ctx: Context) -> Kernel:
         version=body.text("version"),
         operations=body.words("operations"),
         variants=body.words("variants"),
+        params=_params(decl, ctx),
         requires=clauses(decl.body, syn.Requires, ctx),
         fields={name: value for name, value in body.fields.items() if name not in taken},
         doc=decl.doc,
@@ -48,7 +49,7 @@ def read_record(decl: syn.Record, ctx: Context) -> Record:
         under=_under(decl, ctx),
         fields=body.fields,
         clauses=clauses(decl.body, syn.Requires, ctx),
-        params=tuple(s for i in decl.body if isinstance(i, syn.Params) for s in read_params(i.params, ctx)),
+        params=_params(decl, ctx),
         field_origins=body.origins,
         doc=decl.doc,
         origin=ctx.origin(decl, decl.name),
@@ -70,6 +71,12 @@ def read_model(decl: syn.Model, ctx: Context) -> Record:
         field_origins=origins,
         doc=decl.doc,
         origin=ctx.origin(decl, decl.name),
+    )
+
+
+def _params(decl: syn.Record, ctx: Context) -> tuple[ParamSpec, ...]:
+    return tuple(
+        s for item in decl.body if isinstance(item, syn.Params) for s in read_params(item.params, ctx)
     )
 
 

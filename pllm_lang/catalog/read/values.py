@@ -63,7 +63,7 @@ def check_value(kind: str, spec: FieldSpec, item: syn.Field, value: Expr, ctx: C
 def _check_reference(spec: FieldSpec, part: Expr, place: Span, ctx: Context) -> None:
     kinds = DECLARED[spec.accepts]
     name = word(part)
-    if name == ANY and spec.name == "implements":
+    if name in ctx.local or (name == ANY and spec.name == "implements"):
         return
     found = next((b for b in ctx.scope.values() if b.key == name), None) if "." in name else None
     if found is None:
