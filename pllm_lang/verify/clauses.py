@@ -12,6 +12,7 @@ from pllm_lang.catalog.expr import Apply, Expr
 from pllm_lang.catalog.facts import Interval
 from pllm_lang.catalog.records import Clause
 from pllm_lang.exact.number import text
+from pllm_lang.ir.walk import references
 from pllm_lang.verify.numbers import shown
 from pllm_lang.verify.terms import term_text
 from pllm_lang.verify.view import StepView
@@ -84,12 +85,8 @@ def _deciding(expr: Expr, env: Env) -> Expr:
 
 def _found(part: Apply, left: Interval | None, right: Interval | None) -> str:
     sides = [(part.args[0], left), (part.args[1], right)]
-    told = [_side(expr, found) for expr, found in sides if not _is_plain(expr, found)]
+    told = [_side(expr, found) for expr, found in sides if any(references(expr))]
     return " and ".join(told) or "it does not hold"
-
-
-def _is_plain(expr: Expr, found: Interval | None) -> bool:
-    return found is not None and term_text(expr) == text(found.low)
 
 
 def _side(expr: Expr, found: Interval | None) -> str:

@@ -13,7 +13,18 @@ from typing import Any, assert_never
 import msgspec
 
 from pllm_lang.catalog.facts import Facts
-from pllm_lang.ir.plan import Member, Node, Operand, Placement, Repeat, Requirement, StateWrite, Step, TensorType
+from pllm_lang.ir.plan import (
+    UNKNOWN,
+    Member,
+    Node,
+    Operand,
+    Placement,
+    Repeat,
+    Requirement,
+    StateWrite,
+    Step,
+    TensorType,
+)
 from pllm_lang.verify.initial import constant_facts, stated_facts
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import Judged, Met, PlanView
@@ -84,7 +95,9 @@ def _start(walk: _Walk) -> None:
 
 
 def _stated(walk: _Walk, given: Any) -> Facts:
-    return stated_facts(walk.plan.plan.formats[given.type.format], given.bounds)
+    if given.type == UNKNOWN:
+        return Facts()
+    return stated_facts(walk.plan.format_of(given.type), given.bounds)
 
 
 def _give(walk: _Walk, value: int, type_: TensorType, facts: Facts, place: Placement) -> None:

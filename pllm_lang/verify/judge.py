@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from pllm_lang.catalog.facts import UNKNOWN as NOTHING_KNOWN
@@ -11,12 +11,13 @@ from pllm_lang.ir.plan import Placement, Step, TensorType
 from pllm_lang.verify.environment import make_view
 from pllm_lang.verify.placing import placed
 from pllm_lang.verify.registry import rules
-from pllm_lang.verify.stored import stored
-from pllm_lang.verify.view import Judged, PlanView
+from pllm_lang.verify.stored import UNPROVED_BEFORE, stored
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import Judged, PlanView, StepView
 
 
 @cache
-def step_rules() -> tuple[object, ...]:
+def step_rules() -> tuple[Callable[[StepView, PlanView], Iterable[Obligation]], ...]:
     return tuple(rule.check_step for rule in rules() if hasattr(rule, "check_step"))
 
 
@@ -31,7 +32,9 @@ def judge_step(
     view = make_view(plan, step, facts, types, places)
     if view is None:
         return Judged(None, (NOTHING_KNOWN,) * len(step.results), (Placement(),) * len(step.results), ())
-    obligations = tuple(o for check in step_rules() for o in check(view, plan))  # type: ignore[operator]
+    obligations = tuple(o for check in step_rules() for o in check(view, plan))
+    if any(one.rule == UNPROVED_BEFORE for one in facts):
+        obligations = tuple(o for o in obligations if not o.code.startswith("bounds."))
     return Judged(view, stored(view, plan), placed(view), obligations)
 
 

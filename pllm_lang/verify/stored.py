@@ -19,6 +19,10 @@ from pllm_lang.verify.limits import inside
 from pllm_lang.verify.view import PlanView, StepView
 
 
+UNPROVED_BEFORE = "unproved before"
+"""Marks a value that has no bound because of what was reported at an earlier step: later steps stay silent."""
+
+
 def stored(view: StepView, plan: PlanView) -> tuple[Facts, ...]:
     return tuple(_stored(view, plan))
 
@@ -31,6 +35,8 @@ def _stored(view: StepView, plan: PlanView) -> Iterator[Facts]:
 
 def _in_format(derived: Facts, format_: Format) -> Facts:
     limit = format_range(format_)
+    if limit is None and derived.range is None:
+        return msgspec.structs.replace(derived, rule=UNPROVED_BEFORE)
     if format_.kind == "float":
         derived = msgspec.structs.replace(derived, error=None, value=None)
     if limit is None or (derived.range is not None and inside(derived.range, limit)):

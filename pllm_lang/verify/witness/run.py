@@ -35,7 +35,10 @@ class Purse(msgspec.Struct):
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """A step that ran: its view, and the tensors of operands and results by the operator's names."""
+    """A step that was reached: its view, and the tensors of its operands by the operator's names.
+
+    Those of its results are there if it could be executed; otherwise the run ends with it.
+    """
 
     view: StepView
     tensors: dict[str, Tensor]
@@ -70,7 +73,10 @@ def _nodes(run: _Run, body: tuple[Node, ...]) -> Iterator[Executed]:
     for node in body:
         if isinstance(node, Step):
             if run.cone.intersection(node.results):
-                yield _step(run, node)
+                done = _step(run, node)
+                yield done
+                if not all(value in run.values for value in node.results):
+                    raise _CannotGoOn
         elif isinstance(node, Repeat):
             yield from _repeat(run, node)
 
@@ -99,7 +105,7 @@ def _step(run: _Run, step: Step) -> Executed:
     tensors = {spec.name: t for spec, t in zip(view.operator.operands, operands, strict=False)}
     results = execute(view.operator, view.env, tensors)
     if results is None:
-        raise _CannotGoOn
+        return Executed(view, tensors)
     results = {name: _with_error(view, name, tensor) for name, tensor in results.items()}
     for spec, value in zip(view.operator.results, step.results, strict=True):
         run.values[value] = results[spec.name]

@@ -93,7 +93,8 @@ def _violation(
 
 def _refuted(obligation: Obligation, chosen: dict[int, Choice], reached: str, source_map: SourceMap) -> Obligation:
     witness = tuple(f"{name_of(value, source_map)}: {choice.text}" for value, choice in chosen.items())
-    told = f"run exactly on it, {obligation.term or 'the result'} is {shown(exact(reached))}"
+    name = "the result" if obligation.code in (overflow.CODE, carrier.CODE) else obligation.term
+    told = f"run exactly on it, `{name}` gives {shown(exact(reached))}"
     return msgspec.structs.replace(
         obligation,
         verdict=Verdict.REFUTED,
@@ -107,7 +108,8 @@ def _refuted(obligation: Obligation, chosen: dict[int, Choice], reached: str, so
 
 def _attained(done: Executed, side: Side) -> StepView:
     """The view with facts that the run surely attains on one side."""
-    facts: dict[str, Facts] = {name: attained_facts(tensor, side) for name, tensor in done.tensors.items()}
+    nothing = {spec.name: Facts() for spec in done.view.operator.results}
+    facts = nothing | {name: attained_facts(tensor, side) for name, tensor in done.tensors.items()}
     env = msgspec.structs.replace(done.view.env, facts=facts)
     derived = tuple(facts[spec.name] for spec in done.view.operator.results)
     return msgspec.structs.replace(done.view, env=env, derived=derived)
@@ -149,9 +151,8 @@ def _intermediate(done: Executed, obligation: Obligation, plan: PlanView) -> str
 
 def _domain(done: Executed, obligation: Obligation, _plan: PlanView) -> str | None:
     """A condition on exact tensors is false for this run; on enclosures it is left undecided."""
-    if not all(is_exact(tensor) for tensor in done.tensors.values()):
-        return None
-    view = _attained(done, "above")
+    exactly = {name: tensor for name, tensor in done.tensors.items() if is_exact(tensor)}
+    view = _attained(Executed(done.view, exactly), "above")
     for record in (view.operator, view.component):
         for clause in () if record is None else record.requires:
             if clause.origin == obligation.clause and clause.reason == obligation.reason:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.catalog.evaluate import tensor
+from pllm_lang.catalog.expr import Apply, Expr, Num
 from pllm_lang.catalog.facts import Interval
 from pllm_lang.catalog.records import Clause
 from pllm_lang.exact.number import text
@@ -39,6 +40,7 @@ def judge(clause: Clause, view: StepView, plan: PlanView, found: Interval | None
         return Obligation(CODE, Verdict.PROVED, 0, evidence=(clause.name, text(found.low), text(found.high)))
     value, edge = excess_side(found, limit)
     needs = bits_for(found)
+    fraction_bits = most_fraction_bits(clause.expr, view, needs - (modulus - 1).bit_length())
     return Obligation(
         CODE,
         Verdict.UNPROVED,
@@ -51,8 +53,38 @@ def judge(clause: Clause, view: StepView, plan: PlanView, found: Interval | None
         needs=str(needs),
         clause=clause.origin,
         notes=(f"`{clause.name}` is an intermediate value, in raw units before it is truncated",),
-        help=f"it needs a ring of {needs} bits, fewer fraction bits, or a narrower range of the inputs",
+        help=_help(needs, fraction_bits),
     )
+
+
+def _help(needs: int, fraction_bits: int | None) -> str:
+    if fraction_bits is None:
+        return f"it needs a ring of {needs} bits, or a narrower range of the inputs"
+    return f"it needs a ring of {needs} bits, at most {fraction_bits} fraction bits, or a narrower range of the inputs"
+
+
+def most_fraction_bits(expr: Expr, view: StepView, excess: int) -> int | None:
+    """How many fraction bits the operands could keep for `expr` to shrink by `excess` bits; None where none would do."""
+    degree = raw_degree(expr)
+    bits = [format_.frac for name, format_ in view.env.formats.items() if name in view.env.facts and format_.frac]
+    if not degree or not bits:
+        return None
+    fewer = max(bits) - -(-excess // degree)
+    return fewer if fewer >= 0 else None
+
+
+def raw_degree(expr: Expr) -> int:
+    """How many raw values are multiplied in `expr`: each carries the fraction bits once."""
+    if not isinstance(expr, Apply):
+        return 0
+    if expr.fn == "raw":
+        return 1
+    degrees = [raw_degree(arg) for arg in expr.args]
+    if expr.fn in ("*", "matmul", "outer"):
+        return sum(degrees)
+    if expr.fn == "^" and isinstance(expr.args[1], Num) and expr.args[1].value.isdigit():
+        return degrees[0] * int(expr.args[1].value)
+    return max(degrees, default=0)
 
 
 def _unproved(clause: Clause, why: str, help_: str) -> Obligation:

@@ -27,31 +27,19 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
         format_ = plan.format_of(type_)
         limit = format_range(format_)
         if limit is not None:
-            yield _judge(position, format_, limit, derived)
+            yield from _judge(position, format_, limit, derived)
 
 
-def _judge(position: int, format_: Format, limit: Interval, derived: Facts) -> Obligation:
+def _judge(position: int, format_: Format, limit: Interval, derived: Facts) -> Iterator[Obligation]:
     found = derived.range
     if format_.kind == "float" and (found is None or inside(found, limit)):
-        return Obligation(CODE, Verdict.PROVED, position, assumed=(FLOATS,))
-    if found is None:
-        return _unknown(position, format_, limit)
-    if inside(found, limit):
-        evidence = (derived.rule, text(found.low), text(found.high))
-        return Obligation(CODE, Verdict.PROVED, position, evidence=evidence)
-    return _overflow(position, format_, limit, derived, found)
-
-
-def _unknown(position: int, format_: Format, limit: Interval) -> Obligation:
-    return Obligation(
-        CODE,
-        Verdict.UNPROVED,
-        position,
-        part=f"target{position}",
-        message=f"nothing bounds this result, and {format_text(format_)} holds only {shown_range(limit)}",
-        limit=text(limit.high),
-        help="state a range of the inputs with `where abs(x) <= ...`, or of this result with `assume`",
-    )
+        yield Obligation(CODE, Verdict.PROVED, position, assumed=(FLOATS,))
+    elif found is None:
+        return  # `bounds.unknown` reports it
+    elif inside(found, limit):
+        yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule, text(found.low), text(found.high)))
+    else:
+        yield _overflow(position, format_, limit, derived, found)
 
 
 def _overflow(position: int, format_: Format, limit: Interval, derived: Facts, found: Interval) -> Obligation:

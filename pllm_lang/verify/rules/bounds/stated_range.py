@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.exact.number import exact
-from pllm_lang.ir.plan import Bound, Input, State, Weight
+from pllm_lang.ir.plan import UNKNOWN, Bound, Input, State, Weight
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.initial import format_range
@@ -22,7 +22,8 @@ def check_plan(plan: PlanView, _flow: Flow) -> Iterator[Obligation]:
     given = (*plan.plan.inputs, *plan.plan.weights, *plan.plan.states)
     staged = (one for stage in plan.plan.stages for one in stage.inputs)
     for one in (*given, *staged):
-        yield from _judge(one, plan)
+        if one.type != UNKNOWN:
+            yield from _judge(one, plan)
 
 
 def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation]:

@@ -31,7 +31,8 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
 
 
 def _help(name: str, operator: str, library: Library) -> str:
-    covering = sorted({component.name for component in library.implementing(operator)})
+    covering = sorted({component.name for component in library.implementing(operator)} - {"clear"})
     if not covering:
         return f"write `@ party` to compute it in the clear; no component of the library implements `{name}`"
-    return f"write `using {covering[0]}` (or one of: {', '.join(covering)}), or `@ party` to compute it in the clear"
+    others = f" (or {', '.join(covering[1:])})" if covering[1:] else ""
+    return f"write `using {covering[0]}`{others}, or `@ party` to compute it in the clear"

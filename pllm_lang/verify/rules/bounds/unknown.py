@@ -1,0 +1,44 @@
+"""Nothing bounds a result: an operator without a bound rule, or operands about which nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.ir.plan import UNKNOWN
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import PlanView, StepView
+
+CODE = "bounds.unknown"
+UNBOUNDED = ("float", "label", "index")
+"""Formats whose values are not numbers that can leave a range, or whose finiteness is taken for granted."""
+
+
+def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
+    """Every result that is not floating-point has a known range."""
+    for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
+        if type_ == UNKNOWN or plan.format_of(type_).kind in UNBOUNDED:
+            continue
+        if derived.range is not None:
+            yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule,))
+            continue
+        yield _unproved(position, view)
+
+
+def _unproved(position: int, view: StepView) -> Obligation:
+    names = [spec.name for spec in view.operator.operands]
+    open_ones = [name for name in names if view.env.facts[name].range is None]
+    why = (
+        f"nothing is known of its operand `{open_ones[0]}`"
+        if open_ones
+        else f"`{view.operator.name}` has no bound for these operands"
+    )
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        position,
+        part=f"target{position}",
+        message=f"nothing bounds this result: {why}",
+        term=open_ones[0] if open_ones else view.operator.name,
+        help="state a range of the inputs with `where abs(x) <= ...`, or of this result with `assume`",
+    )
