@@ -1,8 +1,8 @@
 """Canonical bytes and digests of the pllm.run SDK's documents.
 
-In: a JSON value. Out: its canonical bytes (UTF-8, no white space, keys sorted by code point, minimal escapes) and
-`sha256(domain + NUL + bytes)`. This is not RFC 8785: it sorts by code point instead of UTF-16 unit and spells
-floats differently. The SDK itself has two spellings of a float, so both exist here.
+In: a JSON value. Out: its canonical bytes (UTF-8, no white space, keys sorted by code point, minimal
+escapes) and `sha256(domain + NUL + bytes)`. This is not RFC 8785: it sorts by code point instead of UTF-16
+unit and spells floats differently. The SDK itself has two spellings of a float, so both exist here.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from typing import TypeAlias
 
 from pllm_lang.interchange.errors import DocumentError
 
-JsonValue: TypeAlias = "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 
 FIXED_FROM, FIXED_BELOW = 1e-5, 1e16
 """The native serialiser writes a float without exponent when FIXED_FROM <= |x| < FIXED_BELOW."""
 
 
 def native_float(x: float) -> str:
-    """Shortest digits that read back as `x`, as the SDK's native code spells them: `0.00001`, `1e-6`, `1e+16`."""
+    """Shortest digits that read back as `x`, as the SDK's native code spells them: `0.00001`, `1e-6`,
+    `1e+16`.
+    """
     if not isfinite(x):
         raise DocumentError("document.number", f"{x} is not a JSON number")
     text = repr(x)
@@ -59,7 +61,7 @@ def canonical_bytes(value: JsonValue) -> bytes:
 
 
 def python_canonical_bytes(value: JsonValue) -> bytes:
-    """Canonical bytes as the SDK's Python layer writes them: the same but for floats (`1e-06`, not `1e-6`)."""
+    """Canonical bytes as the SDK's Python layer writes them: all but floats alike (`1e-06`, not `1e-6`)."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as fault:

@@ -1,7 +1,7 @@
 """The components that the pllm.run SDK ships, and the check of their parameters.
 
-In: the table `components.json` beside this file. Out: one record a component, and `checked_params`, which either
-normalises the parameters of a component or says what is wrong with them. All 31 differ by data only.
+In: the table `components.json` beside this file. Out: one record a component, and `checked_params`, which
+either normalises the parameters of a component or says what is wrong with them. All 31 differ by data only.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
 from pllm_lang.interchange.errors import ComponentError
+from pllm_lang.interchange.reading import as_list, as_object
 
-OWN_NAMESPACE = "pllm/"
+RATIO_PARTS = ("numerator", "denominator")
 RESERVED_NAMES = frozenset({"component", "params"})
 
 
@@ -31,7 +33,9 @@ class ParameterRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ComponentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One component: what it is for, who may run it, what the host must have, and its parameters (all required)."""
+    """One component: what it is for, who may run it, what the host must have, and its parameters (all
+    required).
+    """
 
     id: str
     version: str
@@ -51,7 +55,8 @@ def component_records() -> dict[str, ComponentRecord]:
 
 
 def checked_params(component: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of `component`, normalised; those of components that we do not know are only checked for names.
+    """The parameters of `component`, normalised; those of components that we do not know are only checked
+    for names.
 
     Errors: `ComponentError` with code `component.name`, `component.missing`, `component.unknown` or
     `component.value`.
@@ -70,14 +75,15 @@ def checked_params(component: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_names(component: str, value: Any, path: str) -> None:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
+    entries = as_object(value)
+    if entries is not None:
+        for name, inner in cast("Mapping[Any, Any]", entries).items():
             if not isinstance(name, str) or not name or "__" in name:
                 why = f"{name!r} is no key: keys are nonempty and without '__'"
                 raise ComponentError("component.name", why, f"{component}.{path}")
             _check_names(component, inner, f"{path}.{name}")
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
+    else:
+        for index, inner in enumerate(as_list(value) or ()):
             _check_names(component, inner, f"{path}[{index}]")
 
 
@@ -103,30 +109,28 @@ def _checked(subject: str, rule: ParameterRecord, value: Any) -> Any:
 
 
 def _ratio(subject: str, value: Any) -> dict[str, int]:
-    if isinstance(value, list | tuple):
-        _require(len(value) == 2, subject, "must be a pair (numerator, denominator)")
-        value = {"numerator": value[0], "denominator": value[1]}
-    named = isinstance(value, Mapping) and set(value) == {"numerator", "denominator"}
-    _require(named, subject, "must be a pair (numerator, denominator)")
-    for part in ("numerator", "denominator"):
-        _require(_is_integer(value[part], 1, None), f"{subject}.{part}", "must be an integer of at least 1")
-    _require(value["numerator"] <= value["denominator"], subject, "must be above 0 and at most 1")
-    return dict(value)
+    pair = as_list(value)
+    if pair is not None and len(pair) == len(RATIO_PARTS):
+        value = dict(zip(RATIO_PARTS, pair, strict=True))
+    ratio = dict(as_object(value) or {})
+    _require(set(ratio) == set(RATIO_PARTS), subject, "must be a pair (numerator, denominator)")
+    for part in RATIO_PARTS:
+        _require(_is_integer(ratio[part], 1, None), f"{subject}.{part}", "must be an integer of at least 1")
+    _require(ratio["numerator"] <= ratio["denominator"], subject, "must be above 0 and at most 1")
+    return ratio
 
 
 def _cluster_sizes(subject: str, value: Any) -> list[int]:
-    _require(
-        isinstance(value, list | tuple) and len(value) > 0, subject, "must be a list with at least one size"
-    )
-    for index, size in enumerate(value):
+    sizes = list(as_list(value) or ())
+    _require(len(sizes) > 0, subject, "must be a list with at least one size")
+    for index, size in enumerate(sizes):
         _require(_is_integer(size, 1, None), f"{subject}[{index}]", "must be an integer of at least 1")
-    steps = zip(value, value[1:], strict=False)
     _require(
-        all(big > small and big % small == 0 for big, small in steps),
+        all(big > small and big % small == 0 for big, small in pairwise(sizes)),
         subject,
         "each size must be a smaller divisor of the one before",
     )
-    return list(value)
+    return sizes
 
 
 def _is_integer(value: Any, least: int | None, most: int | None) -> bool:

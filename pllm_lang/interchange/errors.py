@@ -1,8 +1,8 @@
 """The exceptions of the interchange package: what goes wrong when documents come in or go out.
 
-In: nothing. Out: exception types, each with a stable `code` or `kind` and the subject it concerns. They exist
-because reading somebody else's document is the one place where a caller hands us text that we do not own; every
-fault of such text ends in one of these, never in a bare `KeyError` or `RecursionError`.
+In: nothing. Out: exception types, each with a stable `code` or `kind` and the subject it concerns. They
+exist because reading somebody else's document is the one place where a caller hands us text that we do not
+own; every fault of such text ends in one of these, never in a bare `KeyError` or `RecursionError`.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class PassError(InterchangeError):
 class ConfigRefused(InterchangeError):
     """The format has no plan for this model configuration or workload.
 
-    `kind` says which reason: `document` (not JSON, or a field of the wrong type or missing), `configuration`
-    (values that contradict each other), `unsupported` (a model the format cannot say), `graph` (the lowered graph
-    would be malformed), `argument` (a Python argument of the wrong type). `keys` are the configuration keys.
+    `kind` says which reason: `document` (not JSON, or a field of the wrong type or missing),
+    `configuration` (values that contradict each other), `unsupported` (a model the format cannot say),
+    `graph` (the lowered graph would be malformed), `argument` (a Python argument of the wrong type). `keys`
+    are the configuration keys.
     """
 
     def __init__(self, kind: ConfigFault, message: str, keys: tuple[str, ...] = ()) -> None:

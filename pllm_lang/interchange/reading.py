@@ -1,17 +1,18 @@
 """JSON text as the SDK's native reader takes it.
 
-In: bytes or text. Out: a JSON value and the keys that occurred twice in one object, or a `DocumentError` with a code
-of its own for bad encoding, syntax, nesting, numbers. It exists because Python's `json` accepts more (NaN, lone
-surrogates, any depth) and reads some decimals to another double than the native reader does.
+In: bytes or text. Out: a JSON value and the keys that occurred twice in one object, or a `DocumentError`
+with a code of its own for bad encoding, syntax, nesting, numbers. It exists because Python's `json` accepts
+more (NaN, lone surrogates, any depth) and reads some decimals to another double than the native reader
+does.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, cast
 
 import msgspec
 
@@ -63,6 +64,16 @@ def read_json(source: str | bytes) -> JsonText:
     return JsonText(value, top, tuple(name for owner, name in seen if owner is not value))
 
 
+def as_object(value: object) -> Mapping[str, Any] | None:
+    """`value` if it is a JSON object, else None."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
+
+
+def as_list(value: object) -> Sequence[Any] | None:
+    """`value` if it is a JSON array, else None."""
+    return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else None
+
+
 def decode(source: str | bytes) -> str:
     """UTF-8 text of `source`; a byte-order mark is refused like any other stray character."""
     try:
@@ -109,8 +120,9 @@ def parse_json(text: str, pairs_hook: Pairs, *, read_float: ReadNumber, read_int
 def native_number(text: str) -> int | float:
     """The number that the native reader makes of a literal.
 
-    Integers outside of i64 and u64 become floats. A float is `significand / 10**n` in doubles, with a 64-bit
-    significand whose further digits are dropped; this is up to one unit in the last place off the nearest double.
+    Integers outside of i64 and u64 become floats. A float is `significand / 10**n` in doubles, with a
+    64-bit significand whose further digits are dropped; this is up to one unit in the last place off the
+    nearest double.
     """
     match = _NUMBER.fullmatch(text)
     assert match is not None, "json only hands over number literals"

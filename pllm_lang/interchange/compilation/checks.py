@@ -1,13 +1,14 @@
 """Everything about a request that is wrong before any method is chosen, all of it at once.
 
-In: a typed request. Out: diagnostics, one for each fault of context, contract, identities, evidence and region. Codes
-and subjects are those of the SDK's compiler; the wording is ours.
+In: a typed request. Out: diagnostics, one for each fault of context, contract, identities, evidence and
+region. Codes and subjects are those of the SDK's compiler; the wording is ours.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -56,7 +57,9 @@ def _context(request: CompileRequest) -> Iterator[Diagnostic]:
     expected = [role for role in context.roles if role != context.execution_role]
     is_ordered = _strictly_sorted(context.roles) and context.execution_role in context.roles
     if not is_ordered or others != expected:
-        why = "roles must be sorted and unique, and every role but the executing one needs one static plan, in order"
+        why = (
+            "roles must be sorted and unique; every role but the executing one needs a static plan, in order"
+        )
         yield Diagnostic("E_INVALID_CONTEXT", "roles", why)
     if not _strictly_sorted([(ref.id, ref.digest) for ref in context.material_requests]):
         yield Diagnostic("E_INVALID_CONTEXT", "material_requests", "must be sorted and unique")
@@ -214,4 +217,4 @@ def _is_linear(source: Tensor, target: Tensor) -> bool:
 
 
 def _strictly_sorted(values: Sequence[Any]) -> bool:
-    return all(low < high for low, high in zip(values, values[1:], strict=False))
+    return all(low < high for low, high in pairwise(values))

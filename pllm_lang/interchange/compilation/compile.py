@@ -1,7 +1,7 @@
 """`compile_request`: a `pllm.compile_request.v2` as a locked region, or every reason why not.
 
-In: a mapping, canonical bytes or text. Out: the four documents. By default what the SDK's compiler lets through by mistake
-is refused too; `strict=False` behaves as that release does.
+In: a mapping, canonical bytes or text. Out: the four documents. By default what the SDK's compiler lets
+through by mistake is refused too; `strict=False` behaves as that release does.
 """
 
 from __future__ import annotations

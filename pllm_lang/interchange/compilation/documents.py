@@ -1,7 +1,7 @@
 """The four documents of a compiled region: logical plan, execution plan, lock and region program.
 
-In: a request and the choice for each operation. Out: the documents with canonical bytes and digests. Each names the one
-before it by digest; the lock binds them all.
+In: a request and the choice for each operation. Out: the documents with canonical bytes and digests. Each
+names the one before it by digest; the lock binds them all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ PROGRAM_SCHEMA = "pllm.region_program.v1"
 
 
 class CompiledRegion(msgspec.Struct, frozen=True):
-    """What `compile_request` gives: canonical bytes of the four documents, their digests, and the region's shapes."""
+    """What `compile_request` gives: canonical bytes of the four documents, their digests, and the region's
+    shapes.
+    """
 
     logical_plan: bytes
     execution_plan: bytes

@@ -1,6 +1,7 @@
 """The three graph digests that bind a region: what it computes, in which numbers, in which representations.
 
-In: a compile request. Out: digests. Each graph names the one before it, so a change of shape changes all three.
+In: a compile request. Out: digests. Each graph names the one before it, so a change of shape changes all
+three.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From bytes to a typed compile request, refusing everything but the one canonical spelling.
 
-In: a mapping, bytes or text. Out: the request, or one `E_INVALID_DOCUMENT`. A request has exactly one spelling, so two
-parties that hold the same digest hold the same text.
+In: a mapping, bytes or text. Out: the request, or one `E_INVALID_DOCUMENT`. A request has exactly one
+spelling, so two parties that hold the same digest hold the same text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pllm_lang.interchange.experiment.resolve import (
     VERIFICATION,
     check_slots,
 )
-from pllm_lang.interchange.reading import read_json
+from pllm_lang.interchange.reading import as_object, read_json
 
 RequestSource: TypeAlias = Mapping[str, Any] | bytes | str
 DOCUMENT = "compile_document"
@@ -73,7 +73,7 @@ def read_request(source: RequestSource) -> tuple[CompileRequest, Configuration]:
     try:
         data = _bytes(source)
         value = read_json(data).value
-        if isinstance(value, dict) and value.get("schema_version") != SCHEMA:
+        if (as_object(value) or {}).get("schema_version") != SCHEMA:
             refuse(f"schema_version must be {SCHEMA}")
         request = msgspec.convert(value, CompileRequest)
         configuration = msgspec.convert(request.configuration, Configuration)
@@ -150,5 +150,6 @@ def _parameters_fit(slot: str, params: Mapping[str, Any]) -> bool:
         return not params
     name, least, most = PARAMETERS[slot]
     value = params.get(name)
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    return set(params) == {name} and is_integer and value >= least and (most is None or value <= most)
+    if set(params) != {name} or isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return value >= least and (most is None or value <= most)

@@ -1,7 +1,7 @@
 """The document `pllm.compile_request.v2` as Structs: every key is declared, none beyond them is taken.
 
-In: nothing. Out: types. A request binds a configuration to one region (a chain of operations), the methods and kernels
-that may run it, and the evidence for them.
+In: nothing. Out: types. A request binds a configuration to one region (a chain of operations), the methods
+and kernels that may run it, and the evidence for them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which method and kernel run each operation, and why the others do not.
 
-In: a request without other faults. Out: for each operation the pair and its evidence, or diagnostics. Among the pairs
-that pass, the first by (method id, method version, kernel id, kernel version) as text wins, which puts version 10 before
-version 2; the SDK does it so, and digests depend on it.
+In: a request without other faults. Out: for each operation the pair and its evidence, or diagnostics. Among
+the pairs that pass, the first by (method id, method version, kernel id, kernel version) as text wins, which
+puts version 10 before version 2; the SDK does it so, and digests depend on it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one protected nonlinear region that the compiler knows: SiLU in Q7 by arithmetic garbling.
 
-In: a request with a silu operation. Out: diagnostics. The SDK accepts exactly its own installed method, kernel, compiler
-and graph identities here; they are facts of that release.
+In: a request with a silu operation. Out: diagnostics. The SDK accepts exactly its own installed method,
+kernel, compiler and graph identities here; they are facts of that release.
 """
 
 from __future__ import annotations
@@ -107,5 +107,5 @@ def _elements(request: CompileRequest, index: int, limit: int) -> Iterator[Diagn
             "E_INVALID_TENSOR", step.id, f"Q7 SiLU takes at most {MAX_ELEMENTS} elements, not {count}"
         )
     if count % (U64_MAX + 1) > limit:
-        # The SDK counts in 64 bits that wrap, so an overflowing shape may pass this check; the one above stops it.
+        # The SDK counts in 64 bits that wrap: an overflowing shape may pass here, and is stopped above.
         yield Diagnostic("E_INVALID_CONTEXT", SCHEDULE, f"permits {limit} elements, the region has {count}")

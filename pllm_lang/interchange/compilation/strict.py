@@ -1,7 +1,7 @@
 """What the SDK's compiler lets through by mistake, and we refuse unless asked not to.
 
-In: a request that the SDK's compiler would accept. Out: diagnostics with its codes. The rules are tables: where values may
-be open, which conversions keep a secret, how large numbers may be.
+In: a request that the SDK's compiler would accept. Out: diagnostics with its codes. The rules are tables:
+where values may be open, which conversions keep a secret, how large numbers may be.
 """
 
 from __future__ import annotations
@@ -79,11 +79,10 @@ def _placement(request: CompileRequest, step: RegionOperation) -> Iterator[Diagn
     role = request.context.execution_role
     ends = (step.input_representation, step.output_representation)
     if step.operator == "linear":
-        allowed = RING_REPRESENTATIONS | (OPEN_AT_CLIENT if role == "client" else frozenset())
+        allowed = RING_REPRESENTATIONS | OPEN_AT_CLIENT if role == "client" else RING_REPRESENTATIONS
+        choices = " or ".join(sorted(allowed))
         for name in sorted(set(ends) - allowed):
-            why = (
-                f"a wrap32 product at {role} cannot run on {name}; it runs on {' or '.join(sorted(allowed))}"
-            )
+            why = f"a wrap32 product at {role} cannot run on {name}; it runs on {choices}"
             yield Diagnostic("E_REPRESENTATION", step.id, why)
     elif step.operator == "conversion" and ends[0] != ends[1] and ends not in SOUND_CONVERSIONS:
         why = f"{ends[0]} to {ends[1]} needs a protocol between parties, which a kernel alone is not"
@@ -99,7 +98,7 @@ def _versions(passed: tuple[Choice, ...]) -> Iterator[Diagnostic]:
     for part, versions in ((chosen.method, methods), (chosen.kernel, kernels)):
         first = min(versions, key=_natural)
         if first != part.version:
-            why = f"version {part.version} would be chosen before {first}, because versions are compared as text"
+            why = f"version {part.version} would win over {first}, because versions are compared as text"
             yield Diagnostic("E_INVALID_VERSION", part.id, why)
 
 

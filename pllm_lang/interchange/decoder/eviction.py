@@ -1,13 +1,15 @@
-"""The `KvCacheEviction` pass on `pllm.decoder_plan.v1` plans: importance-based selection of cached positions.
+"""The `KvCacheEviction` pass on `pllm.decoder_plan.v1` plans: importance-based selection of cached
+positions.
 
-In: a dense Qwen plan and the component that describes the policy. Out: the transformed plan with its lineage, the same
-bytes as the SDK's. Method: MPCache, arXiv 2501.06807 (a static choice after prefill, a hierarchical choice per step,
-shared between adjacent layers), as the SDK adapts it.
+In: a dense Qwen plan and the component that describes the policy. Out: the transformed plan with its
+lineage, the same bytes as the SDK's. Method: MPCache, arXiv 2501.06807 (a static choice after prefill, a
+hierarchical choice per step, shared between adjacent layers), as the SDK adapts it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -27,7 +29,7 @@ from pllm_lang.interchange.decoder.plan import (
     seal,
 )
 from pllm_lang.interchange.errors import DocumentError, PassError
-from pllm_lang.interchange.reading import read_json
+from pllm_lang.interchange.reading import as_object, read_json
 
 COMPONENT = "pllm/kv-cache-eviction"
 IMPLEMENTATION = "pllm/importance-kv-cache-eviction/v1"
@@ -71,12 +73,12 @@ def evict_kv_cache(plan: DecoderPlan, component: Mapping[str, Any] | bytes | str
 
 def read_policy(component: Mapping[str, Any] | bytes | str) -> Policy:
     """The checked policy of a component; errors: `PassError` `pass.component` or `pass.policy`."""
-    value = _component_value(component)
-    name = value.get("component") if isinstance(value, Mapping) else None
+    value = as_object(_component_value(component)) or {}
+    name = value.get("component")
     if not isinstance(name, str):
         raise PassError("pass.component", "a pass is an object with `component` and `params`")
-    params = value.get("params")
-    if not isinstance(params, Mapping):
+    params = as_object(value.get("params"))
+    if params is None:
         raise PassError("pass.component", "params must be an object", name)
     if name != COMPONENT:
         raise PassError("pass.component", f"{name!r} is no pass on decoder plans", name)
@@ -111,7 +113,7 @@ def _check_policy(policy: Policy) -> None:
     sizes = policy.cluster_sizes
     if not sizes or not all(sizes):
         raise PassError("pass.policy", "must hold at least one size, none of them zero", "cluster_sizes")
-    if any(big <= small or big % small for big, small in zip(sizes, sizes[1:], strict=False)):
+    if any(big <= small or big % small for big, small in pairwise(sizes)):
         raise PassError(
             "pass.policy", "each size must be a smaller divisor of the one before", "cluster_sizes"
         )
@@ -157,7 +159,7 @@ def _prefill(graph: Graph, policy: Policy, keep: int) -> Graph:
 
 
 def _decode(graph: Graph, policy: Policy, keep: int, prompt: int, candidates: int) -> Graph:
-    """Before each layer's attention, choose the positions that it reads; then narrow the attention to them."""
+    """Before each layer's attention, choose the positions that it reads; narrow the attention to them."""
     operations: list[Operation] = []
     carried_in: list[State] = []
     carried_out: list[State] = []

@@ -1,7 +1,9 @@
-"""What `pllm.decoder_plan.v1` drops or gets wrong: the keys for which a plan would not say what the model does.
+"""What `pllm.decoder_plan.v1` drops or gets wrong: the keys for which a plan would not say what the model
+does.
 
-In: a configuration that the format accepts. Out: for each key the reason why the plan is not faithful to it. The SDK
-exports these without a word, so two different models get one digest; we refuse unless the user asks for it.
+In: a configuration that the format accepts. Out: for each key the reason why the plan is not faithful to
+it. The SDK exports these without a word, so two different models get one digest; we refuse unless the user
+asks for it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from pllm_lang.interchange.decoder.phi_config import LongRope, PhiConfig
 from pllm_lang.interchange.decoder.qwen3_5_config import OuterConfig as Qwen35Outer
 from pllm_lang.interchange.decoder.qwen3_5_config import TextConfig as Qwen35Text
 from pllm_lang.interchange.decoder.qwen_config import Qwen2Config, Qwen3Config
-from pllm_lang.interchange.reading import JsonText
+from pllm_lang.interchange.reading import JsonText, as_object
+from pllm_lang.models.irrelevant_keys import IRRELEVANT_KEYS
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -28,13 +31,6 @@ class Condition(msgspec.Struct, frozen=True):
     why: str
 
 
-NEUTRAL = frozenset(
-    "_name_or_path add_cross_attention attention_dropout bos_token_id chunk_size_feed_forward dtype eos_token_id "
-    "gradient_checkpointing id2label initializer_range label2id name_or_path output_attentions output_hidden_states "
-    "pad_token_id problem_type return_dict tokenizer_class torch_dtype transformers_version use_cache".split()
-)
-"""Keys that do not change what a decoder computes."""
-
 CAUSAL_HEADS = {
     "qwen2": ["Qwen2ForCausalLM"],
     "qwen3": ["Qwen3ForCausalLM"],
@@ -43,15 +39,13 @@ CAUSAL_HEADS = {
 
 
 def _plain_rotation(value: Any, config: Mapping[str, Any]) -> bool:
-    if not isinstance(value, Mapping):
+    rotation = as_object(value)
+    if rotation is None:
         return False
-    kinds = {value.get("rope_type", "default"), value.get("type", "default")}
-    base = value.get("rope_theta", config.get("rope_theta"))
-    return (
-        set(value) <= {"rope_type", "type", "rope_theta"}
-        and kinds == {"default"}
-        and base == config.get("rope_theta")
-    )
+    kinds = {rotation.get("rope_type", "default"), rotation.get("type", "default")}
+    base = rotation.get("rope_theta", config.get("rope_theta"))
+    is_known = set(rotation) <= {"rope_type", "type", "rope_theta"}
+    return is_known and kinds == {"default"} and base == config.get("rope_theta")
 
 
 def _no_window(config: Mapping[str, Any]) -> bool:
@@ -92,11 +86,11 @@ CONDITIONAL: dict[str, Condition] = {
 FLOORED = "original_max_position_embeddings"
 FAMILY_FAULTS: dict[str, dict[str, str]] = {
     "phi3": {
-        "model_type": "the prefill cache of this format does not fit its decode cache, and the attention output is"
-        " labelled with the layout that it had before the heads were merged"
+        "model_type": "the prefill cache of this format does not fit its decode cache, and the attention"
+        " output is labelled with the layout that it had before the heads were merged"
     },
     "qwen3_5": {
-        "text_config.attn_output_gate": "the format splits query and gate in two halves, the model splits each head"
+        "text_config.attn_output_gate": "the format splits query and gate in two halves, the model by head"
     },
     "gemma4": {"text_config.model_type": "the format adds one to every norm weight, the model does not"},
 }
@@ -123,9 +117,8 @@ KNOWN: dict[str, dict[str, frozenset[str]]] = {
 def dropped_keys(family: str, read: JsonText) -> dict[str, str]:
     """Keys of an accepted configuration that the plan is not faithful to, with the reason."""
     config: dict[str, Any] = read.value
-    found = {
-        name: "occurs twice, the last one counts" for name in (*read.top_duplicates, *read.inner_duplicates)
-    }
+    twice = (*read.top_duplicates, *read.inner_duplicates)
+    found = dict.fromkeys(twice, "occurs twice, the last one counts")
     for path, known in KNOWN[family].items():
         values = config[path] if path else config
         for key in sorted(set(values) - known):
@@ -138,9 +131,9 @@ def dropped_keys(family: str, read: JsonText) -> dict[str, str]:
 
 
 def _why_dropped(key: str, value: Any, config: Mapping[str, Any]) -> str:
-    if value is None or key in NEUTRAL:
+    condition = CONDITIONAL.get(key)
+    if value is None or (condition is None and key in IRRELEVANT_KEYS):
         return ""
-    exception = CONDITIONAL.get(key)
-    if exception is None:
+    if condition is None:
         return "the format does not say this key, and we do not know that it is harmless"
-    return "" if exception.harmless(value, config) else exception.why
+    return "" if condition.harmless(value, config) else condition.why

@@ -1,7 +1,8 @@
-"""How a family reads its configuration: typed fields, and rules over them, as the SDK's adapters check them.
+"""How a family reads its configuration: typed fields, and rules over them, as the SDK's adapters check
+them.
 
-In: a JSON object and a msgspec Struct that declares the keys. Out: the Struct, or `ConfigRefused` naming the keys.
-It exists so that each family is a table of fields and a table of rules.
+In: a JSON object and a msgspec Struct that declares the keys. Out: the Struct, or `ConfigRefused` naming
+the keys. It exists so that each family is a table of fields and a table of rules.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Lowered(msgspec.Struct, frozen=True):
 def read_fields(config: Mapping[str, Any], fields: type[T], kind: ConfigFault, under: str = "") -> T:
     """Convert `config` to `fields`; keys that `fields` does not declare are ignored.
 
-    Errors: `ConfigRefused(kind)` when a key is missing or of the wrong type; `under` prefixes the names of keys.
+    Errors: `ConfigRefused(kind)` when a key is missing or of the wrong type; `under` prefixes the names of
+    keys.
     """
     try:
         return msgspec.convert(config, fields)

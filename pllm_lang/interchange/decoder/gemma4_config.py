@@ -1,7 +1,7 @@
 """Configurations of Gemma 4 E2B and E4B, as the SDK's adapter accepts them.
 
-In: the outer `config.json` value with its `text_config`, and a workload. Out: the accepted configuration. The adapter
-takes exactly two published geometries, so this is a table of constants.
+In: the outer `config.json` value with its `text_config`, and a workload. Out: the accepted configuration.
+The adapter takes exactly two published geometries, so this is a table of constants.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pllm_lang.interchange.decoder.fields import (
     integral,
     read_fields,
 )
-from pllm_lang.interchange.decoder.gemma4 import Gemma4, gemma4_graph
+from pllm_lang.interchange.decoder.gemma4 import gemma4_graph
+from pllm_lang.interchange.decoder.gemma4_parts import Gemma4
 from pllm_lang.interchange.decoder.plan import Workload
 from pllm_lang.interchange.decoder.qwen_config import check_positions
 from pllm_lang.interchange.errors import ConfigFault, ConfigRefused
@@ -83,11 +84,12 @@ class TextConfig(msgspec.Struct, frozen=True, kw_only=True):
 KIND: ConfigFault = "configuration"
 UNSUPPORTED: ConfigFault = "unsupported"
 TEXT = "text_config."
-IGNORED = frozenset(
-    "bos_token_id eos_token_id pad_token_id initializer_range torch_dtype transformers_version _name_or_path "
-    "architectures return_dict output_hidden_states output_attentions id2label label2id problem_type "
-    "name_or_path".split()
-)
+_IGNORED = """
+    bos_token_id eos_token_id pad_token_id initializer_range torch_dtype transformers_version _name_or_path
+    architectures return_dict output_hidden_states output_attentions id2label label2id problem_type
+    name_or_path
+"""
+IGNORED = frozenset(_IGNORED.split())
 OUTER_MUST_BE: dict[str, Any] = {
     "architectures": ["Gemma4ForConditionalGeneration"],
     "tie_word_embeddings": True,

@@ -1,7 +1,8 @@
 """Which cached positions one layer reads in a decode step: clusters, from coarse to fine.
 
-In: the policy and the tensors of one layer. Out: the operations that choose and gather, and how many positions they
-choose. Sizes follow the SDK: each level keeps some of its clusters, the last keeps `dynamic_keep` of the candidates.
+In: the policy and the tensors of one layer. Out: the operations that choose and gather, and how many
+positions they choose. Sizes follow the SDK: each level keeps some of its clusters, the last keeps
+`dynamic_keep` of the candidates.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Target(msgspec.Struct, frozen=True):
 def choose_positions(
     policy: Policy, t: Target, shared_with: str | None, shared_width: int
 ) -> tuple[list[Operation], int]:
-    """Operations that give `<prefix>selected_positions` and gather keys and values there, and how many there are.
+    """Operations that give `<prefix>selected_positions` and gather keys and values there, and how many
+    there are.
 
     `shared_with` is the prefix of the layer whose `shared_width` positions are taken over.
     """

@@ -1,7 +1,8 @@
 """`decoder_plan`: a model configuration and a workload as a `pllm.decoder_plan.v1` document.
 
-In: a mapping, or JSON bytes or text, and three sizes. Out: the plan with the SDK's canonical bytes and digest, or
-`ConfigRefused` when the format has no such model, or `NotFaithful` when it would say something else.
+In: a mapping, or JSON bytes or text, and three sizes. Out: the plan with the SDK's canonical bytes and
+digest, or `ConfigRefused` when the format has no such model, or `NotFaithful` when it would say something
+else.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pllm_lang.interchange.decoder.plan import DecoderDocument, DecoderPlan, Wor
 from pllm_lang.interchange.decoder.qwen3_5_config import accept_qwen3_5
 from pllm_lang.interchange.decoder.qwen_config import accept_qwen2, accept_qwen3
 from pllm_lang.interchange.errors import ConfigRefused, DocumentError, NotFaithful
-from pllm_lang.interchange.reading import U64_MAX, JsonText, read_json
+from pllm_lang.interchange.reading import U64_MAX, JsonText, as_object, read_json
 
 ConfigSource: TypeAlias = Mapping[str, Any] | bytes | str
 
@@ -56,13 +57,11 @@ def decoder_plan(
 
 def read_config(config: ConfigSource) -> JsonText:
     """Read a configuration whose model_type has an adapter. Errors: `ConfigRefused`."""
-    if not isinstance(config, Mapping | bytes | str):
-        raise ConfigRefused("argument", f"a config is a mapping, bytes or text, not {type(config).__name__}")
     try:
-        read = read_json(_text(config) if isinstance(config, Mapping) else config)
+        read = read_json(_text(config))
     except DocumentError as fault:
         raise ConfigRefused("document", f"{fault.code}: {fault.message}") from None
-    family = read.value.get("model_type") if isinstance(read.value, dict) else None
+    family = (as_object(read.value) or {}).get("model_type")
     if not isinstance(family, str):
         raise ConfigRefused("configuration", "model_type must be a string", ("model_type",))
     if family not in FAMILIES:
@@ -73,9 +72,14 @@ def read_config(config: ConfigSource) -> JsonText:
     return read
 
 
-def _text(config: Mapping[str, Any]) -> str:
+def _text(config: object) -> str | bytes:
+    if isinstance(config, str | bytes):
+        return config
+    found = as_object(config)
+    if found is None:
+        raise ConfigRefused("argument", "a configuration is a mapping, bytes or text")
     try:
-        return json.dumps(dict(config), ensure_ascii=False)
+        return json.dumps(dict(found), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as fault:
         raise ConfigRefused("argument", f"the config is no JSON value: {fault}") from None
 

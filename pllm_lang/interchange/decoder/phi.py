@@ -1,7 +1,7 @@
 """Phi-4-mini decoders as `pllm.decoder_plan.v1` graphs.
 
-In: sizes, LongRoPE factors and a phase. Out: the graph, exactly as the SDK writes it, with what is wrong in it (see
-`faithful.py`): a prefill cache of another size than the decode cache, and a mislabelled layout.
+In: sizes, LongRoPE factors and a phase. Out: the graph, exactly as the SDK writes it, with what is wrong in
+it (see `faithful.py`): a prefill cache of another size than the decode cache, and a mislabelled layout.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Configurations of Phi-4-mini, as the SDK's adapter accepts them.
 
-In: a `config.json` value with model_type phi3 and a workload. Out: the accepted configuration with its digest and
-graph builder; other phi3 models are refused with the key that differs.
+In: a `config.json` value with model_type phi3 and a workload. Out: the accepted configuration with its
+digest and graph builder; other phi3 models are refused with the key that differs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pllm_lang.interchange.decoder.fields import (
 )
 from pllm_lang.interchange.decoder.phi import PhiMini, phi_graph
 from pllm_lang.interchange.decoder.plan import Workload
-from pllm_lang.interchange.decoder.qwen_config import EPSILON, GROUPS, SILU, SIZES
+from pllm_lang.interchange.decoder.qwen_config import EPSILON, GROUPS, LAYERS, SILU, SIZES
 from pllm_lang.interchange.errors import ConfigRefused
 
 
@@ -129,6 +129,7 @@ RULES: tuple[Rule[PhiConfig], ...] = (
     *_zero("embd_pdrop"),
     *_zero("resid_pdrop"),
     EPSILON,
+    LAYERS,
     Rule(
         "unsupported",
         ("partial_rotary_factor",),

@@ -1,7 +1,7 @@
 """The document `pllm.decoder_plan.v1`: its Structs, and the one way to write an operation.
 
-In: what a family builder says of one phase. Out: frozen Structs whose fields are the document's keys. It exists so
-that the builders read like a listing of the graph, one line an operation.
+In: what a family builder says of one phase. Out: frozen Structs whose fields are the document's keys. It
+exists so that the builders read like a listing of the graph, one line an operation.
 """
 
 from __future__ import annotations

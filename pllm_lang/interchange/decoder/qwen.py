@@ -1,7 +1,7 @@
 """Dense Qwen2 and Qwen3 decoders as `pllm.decoder_plan.v1` graphs.
 
-In: the sizes and switches of one model (from its configuration, or from a semantic graph) and a phase. Out: the
-graph. Qwen3 differs by two norms per layer and by having no bias.
+In: the sizes and switches of one model (from its configuration, or from a semantic graph) and a phase. Out:
+the graph. Qwen3 differs by two norms per layer and by having no bias.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from pllm_lang.interchange.decoder.plan import (
 
 
 class DenseQwen(msgspec.Struct, frozen=True):
-    """What the graph of a dense Qwen decoder depends on. `epsilon` is decimal text, `theta` the rotary base."""
+    """What the graph of a dense Qwen decoder depends on. `epsilon` is decimal text, `theta` the rotary
+    base.
+    """
 
     layers: int
     hidden: int

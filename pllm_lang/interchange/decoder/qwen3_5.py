@@ -1,7 +1,7 @@
 """Qwen3.5 text decoders (linear attention mixed with full attention) as `pllm.decoder_plan.v1` graphs.
 
-In: sizes, the kind of each layer, and a phase. Out: the graph as the SDK writes it, including its flat split of
-query and output gate (see `faithful.py`).
+In: sizes, the kind of each layer, and a phase. Out: the graph as the SDK writes it, including its flat
+split of query and output gate (see `faithful.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ STATE_UPDATE = "S'=exp(g)*S+k*(v-S^T*k)*beta"
 
 
 class QwenHybrid(msgspec.Struct, frozen=True):
-    """What the graph depends on. `full_attention[n]` says which mixer layer n has; `partial` is decimal text."""
+    """What the graph depends on. `full_attention[n]` says which mixer layer n has; `partial` is decimal
+    text.
+    """
 
     full_attention: tuple[bool, ...]
     hidden: int
@@ -266,7 +268,7 @@ def _tail(p: QwenHybrid, phase: Phase, hidden: str) -> list[Operation]:
     batch, last, rows = phase.batch, "final_norm", (phase.batch, phase.query)
     found = [rms_norm(last, hidden, (*rows, p.hidden), EPSILON, "model.norm", offset=1)]
     if phase.mode == "prefill":
-        attributes = {"axis": 1, "selection": "last_valid", "valid_lengths_input": LENGTHS}
+        attributes: dict[str, Any] = {"axis": 1, "selection": "last_valid", "valid_lengths_input": LENGTHS}
         found.append(operation("last_token", "last_token", (last, LENGTHS), (batch, p.hidden), **attributes))
         last, rows = "last_token", (batch,)
     return [

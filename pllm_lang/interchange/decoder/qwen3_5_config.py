@@ -1,7 +1,7 @@
 """Configurations of Qwen3.5 text models, as the SDK's adapter accepts them.
 
-In: the outer `config.json` value with its `text_config`, and a workload. Out: the accepted configuration with its
-digest and graph builder.
+In: the outer `config.json` value with its `text_config`, and a workload. Out: the accepted configuration
+with its digest and graph builder.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ RULES: tuple[Rule[TextConfig], ...] = (
         UNSUPPORTED,
         (TEXT + "layer_types", TEXT + "full_attention_interval", TEXT + "num_hidden_layers"),
         lambda c: c.layer_types == _schedule(c.num_hidden_layers, c.full_attention_interval),
-        "layer_types must list full_attention at every full_attention_interval-th layer, else linear_attention",
+        "every full_attention_interval-th layer must be full_attention, the others linear_attention",
     ),
     Rule(
         UNSUPPORTED,

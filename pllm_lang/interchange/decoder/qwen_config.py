@@ -79,6 +79,14 @@ def _nonzero(*sizes: str) -> Rule[Any]:
     )
 
 
+MAX_LAYERS = 4096
+"""No published decoder comes near; a larger number would only fill the memory."""
+LAYERS = Rule[Any](
+    "unsupported",
+    ("num_hidden_layers",),
+    lambda c: c.num_hidden_layers <= MAX_LAYERS,
+    f"more than {MAX_LAYERS} layers",
+)
 SILU = Rule[Any](
     "unsupported", ("hidden_act",), lambda c: c.hidden_act == "silu", "the format knows silu only"
 )
@@ -106,6 +114,7 @@ QWEN2_RULES: tuple[Rule[Any], ...] = (
     ),
     GROUPS,
     EPSILON,
+    LAYERS,
 )
 
 QWEN3_RULES: tuple[Rule[Any], ...] = (

@@ -1,15 +1,17 @@
-"""From a `pllm.experiment.v2` value to an `ExperimentDoc`, with everything checked that the SDK checks on loading.
+"""From a `pllm.experiment.v2` value to an `ExperimentDoc`, with everything checked that the SDK checks on
+loading.
 
-In: a mapping, or JSON or YAML text. Out: the experiment with defaults filled in and parameters normalised, or an error
-that names the path.
+In: a mapping, or JSON or YAML text. Out: the experiment with defaults filled in and parameters normalised,
+or an error that names the path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
+from pllm_lang.interchange.canonical import python_canonical_bytes
 from pllm_lang.interchange.components import checked_params
 from pllm_lang.interchange.errors import ExperimentError
 from pllm_lang.interchange.experiment.document import (
@@ -21,6 +23,7 @@ from pllm_lang.interchange.experiment.document import (
     ModelDoc,
 )
 from pllm_lang.interchange.experiment.text import read_text
+from pllm_lang.interchange.reading import as_object
 
 HUB_KINDS = frozenset({"huggingface", "safetensors", "vllm"})
 KINDS = HUB_KINDS | {"mlx", "mlx-lm", "gguf", "llama.cpp", "ollama", "tiny"}
@@ -66,12 +69,13 @@ def _object(value: Any, path: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
 
 
 def _mapping(value: Any, path: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
+    found = as_object(value)
+    if found is None:
         raise ExperimentError("experiment.type", "must be an object", path)
-    for key in value:
+    for key in cast("Mapping[object, object]", found):
         if not isinstance(key, str):
             raise ExperimentError("experiment.type", f"the key {key!r} is not text", path)
-    return value
+    return found
 
 
 def _text(value: Any, path: str) -> str:
@@ -143,9 +147,9 @@ def _components(value: Any) -> dict[str, ComponentDoc]:
         path = f"pipeline.components.{slot}"
         entry = _object(spec, path, ("component", "params"))
         component = _text(entry["component"], f"{path}.component")
-        found[slot] = ComponentDoc(
-            component, checked_params(component, _mapping(entry["params"], f"{path}.params"))
-        )
+        params = checked_params(component, _mapping(entry["params"], f"{path}.params"))
+        python_canonical_bytes(params)  # refuses what is no JSON value
+        found[slot] = ComponentDoc(component, params)
     return found
 
 

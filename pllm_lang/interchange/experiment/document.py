@@ -1,7 +1,7 @@
 """A `pllm.experiment.v2` document as Structs, its canonical form and its digests.
 
-In: Structs. Out: the document as a JSON value, and the digests of configuration and pipeline. Defaults are left out of
-the document, as the SDK leaves them out.
+In: Structs. Out: the document as a JSON value, and the digests of configuration and pipeline. Defaults are
+left out of the document, as the SDK leaves them out.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def pipeline_spec(experiment: ExperimentDoc) -> dict[str, Any]:
 
 
 def model_spec(model: ModelDoc) -> dict[str, Any]:
-    """The model without what is default. (msgspec would compare defaults by identity, so not by `omit_defaults`.)"""
+    """The model without what is default. (msgspec would compare defaults by identity, so not by
+    `omit_defaults`.)
+    """
     optional = {
         "kind": DEFAULT_KIND,
         "model_id": None,
@@ -85,7 +87,7 @@ def model_spec(model: ModelDoc) -> dict[str, Any]:
 
 
 def experiment_bytes(experiment: ExperimentDoc) -> bytes:
-    """Canonical bytes of the document, with the float spelling of the SDK's Python layer, which digests it."""
+    """Canonical bytes of the document, floats spelled like the SDK's Python layer, which digests it."""
     return python_canonical_bytes(experiment_spec(experiment))
 
 

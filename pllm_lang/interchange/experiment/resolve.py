@@ -1,7 +1,7 @@
 """What an experiment would run as in the SDK: its profile, or why the SDK has none for it.
 
-In: an experiment. Out: the facts that the SDK's `resolve()` gives. Two tables: the compositions that need preparation,
-which its native code checks, and those that do not.
+In: an experiment. Out: the facts that the SDK's `resolve()` gives. Two tables: the compositions that need
+preparation, which its native code checks, and those that do not.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def check_slots(components: Mapping[str, ComponentDoc], wanted: Mapping[str, str
 
 
 def _direct_profile(components: Mapping[str, ComponentDoc]) -> Profile | None:
-    if set(components) != DIRECT_SLOTS:
+    if frozenset(components) != DIRECT_SLOTS:
         return None
     others_fit = all(components[slot].component == CORE_SLOTS[slot] for slot in ("inference", "kernels"))
     return DIRECT.get(components["linear"].component) if others_fit else None
@@ -119,5 +119,5 @@ def _check_native_form(experiment: ExperimentDoc) -> None:
     except DocumentError as fault:
         raise ExperimentError("experiment.native", f"{fault.code}: {fault.message}") from None
     if native != data:
-        why = "holds a number that the SDK's Python and native code spell differently, so the SDK cannot resolve it"
+        why = "holds a number that the SDK's Python and native code spell differently, so it does not resolve"
         raise ExperimentError("experiment.native", why)

@@ -1,18 +1,26 @@
 """JSON or YAML text of an experiment as a JSON value, strictly.
 
-In: text or bytes of at most 1 MiB. Out: a JSON value, or `DocumentError`: duplicate keys, custom tags, values that
-JSON does not have, and text whose nesting or aliases would make it explode are refused by name.
+In: text or bytes of at most 1 MiB. Out: a JSON value, or `DocumentError`: duplicate keys, custom tags,
+values that JSON does not have, and text whose nesting or aliases would make it explode are refused by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from pllm_lang.interchange.errors import DocumentError
-from pllm_lang.interchange.reading import MAX_DEPTH, check_depth, decode, finite_float, parse_json, plain_int
+from pllm_lang.interchange.reading import (
+    MAX_DEPTH,
+    as_list,
+    as_object,
+    check_depth,
+    decode,
+    finite_float,
+    parse_json,
+    plain_int,
+)
 
 MAX_BYTES = 1 << 20
 MAX_VALUES = 200_000
@@ -23,8 +31,8 @@ FORMATS = {"json": "json", "yaml": "yaml", "yml": "yaml"}
 def read_text(source: str | bytes, format: str | None = None) -> Any:
     """Read `source` as `format`, or as JSON if it starts with a brace and as YAML if not.
 
-    Errors: `DocumentError` with code `document.size`, `.encoding`, `.format`, `.syntax`, `.duplicate`, `.depth`,
-    `.number` or `.value`.
+    Errors: `DocumentError` with code `document.size`, `.encoding`, `.format`, `.syntax`, `.duplicate`,
+    `.depth`, `.number` or `.value`.
     """
     text = decode(source)
     if len(text.encode("utf-8")) > MAX_BYTES:
@@ -85,10 +93,11 @@ def _plain(value: Any, count: list[int], depth: int) -> Any:
         raise DocumentError("document.size", f"more than {MAX_VALUES} values once aliases are followed")
     if depth > MAX_DEPTH:
         raise DocumentError("document.depth", f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
-        return {_key(key): _plain(inner, count, depth + 1) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner, count, depth + 1) for inner in value]
+    entries, items = as_object(value), as_list(value)
+    if entries is not None:
+        return {_key(key): _plain(inner, count, depth + 1) for key, inner in entries.items()}
+    if items is not None:
+        return [_plain(inner, count, depth + 1) for inner in items]
     if isinstance(value, float):
         return finite_float(repr(value))
     if value is None or isinstance(value, bool | int | str):
