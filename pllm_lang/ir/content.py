@@ -6,17 +6,41 @@ the table of formats holds each format that occurs once, nameless, sorted by con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 from msgspec.structs import replace
 
-from pllm_lang.catalog.expr import NOWHERE, Expr
+from pllm_lang.catalog.expr import NOWHERE, Apply, Expr
+from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Format
 from pllm_lang.ir.plan import ComponentUse, Input, Plan, State, Step, TensorType, Weight
-from pllm_lang.ir.walk import map_steps, nodes, references, rename
+from pllm_lang.ir.walk import children, map_steps, nodes, references, rename
 
 Declared = Input | Weight | State
+
+
+def contents_of(plan: Plan, library: Library) -> dict[str, str]:
+    """Content digests of the records that the plan names outside of the shipped library, whose names are fixed."""
+    keys = {plan.policy}
+    for stage in plan.stages:
+        for node, _ in nodes(stage.body):
+            if isinstance(node, Step):
+                keys.add(node.operator)
+                keys |= {node.use.key, *_components(node.use)} if node.use else set()
+    return {key: library.digest_of(key) for key in sorted(keys) if key and not key.startswith("std.")}
+
+
+def _components(use: ComponentUse) -> set[str]:
+    """Keys of components among the arguments, `chunked(...)`."""
+    found: set[str] = set()
+    left = [value for _, value in use.params]
+    while left:
+        part = left.pop()
+        if isinstance(part, Apply):
+            found.add(part.fn)
+        left += children(part)
+    return {key for key in found if "." in key}
 
 
 def with_contents(plan: Plan, contents: Mapping[str, str]) -> Plan:
@@ -25,12 +49,24 @@ def with_contents(plan: Plan, contents: Mapping[str, str]) -> Plan:
     def named(key: str) -> str:
         return contents.get(key, key)
 
+    def used(use: ComponentUse) -> ComponentUse:
+        params = tuple((name, _component(value, named)) for name, value in use.params)
+        return replace(use, key=named(use.key), params=params)
+
     def change(step: Step) -> Step:
-        use = step.use and replace(step.use, key=named(step.use.key))
+        use = step.use and used(step.use)
         return replace(step, operator=named(step.operator), use=use)
 
     stages = tuple(replace(stage, body=map_steps(stage.body, change)) for stage in plan.stages)
     return replace(plan, policy=named(plan.policy), stages=stages)
+
+
+def _component(value: Expr, named: Callable[[str], str]) -> Expr:
+    """An argument with content digests in place of the components that it names."""
+    if not isinstance(value, Apply):
+        return value
+    inner = tuple((name, _component(part, named)) for name, part in value.named)
+    return Apply(named(value.fn), value.args, inner)
 
 
 def with_own_formats(plan: Plan) -> Plan:

@@ -29,7 +29,7 @@ from pllm_lang.ir.plan import (
     Weight,
 )
 from pllm_lang.ir.source_map import SourceMap
-from pllm_lang.ir.walk import substitute
+from pllm_lang.ir.walk import rename, substitute
 from pllm_lang.ir.words import show_expr
 
 INDENT = "  "
@@ -146,7 +146,7 @@ def _use(plan: Plan, names: SourceMap, use: ComponentUse) -> str:
 
 
 def _repeat(plan: Plan, names: SourceMap, node: Repeat) -> Iterator[str]:
-    yield f"repeat %{node.depth} in {node.low}..<{node.high}"
+    yield f"repeat i{node.depth} in {node.low}..<{node.high}"
     for carried in node.carried:
         yield f"{INDENT}carry {_value(names, carried.inner)} from {_value(names, carried.initial)}"
     yield from (INDENT + line for line in _body(plan, names, node.body))
@@ -175,8 +175,13 @@ def _value(names: SourceMap, value: int) -> str:
 
 def _operand(names: SourceMap, operand: Operand) -> str:
     if isinstance(operand, Member):
-        return f"{_value(names, operand.family)}[{show_expr(operand.index)}]"
+        return f"{_value(names, operand.family)}[{show_expr(rename(operand.index, _variable))}]"
     return _value(names, operand)
+
+
+def _variable(name: str) -> str:
+    """`i0` for the variable of the outermost repeat."""
+    return f"i{name[1:]}" if name.startswith("%") else name
 
 
 def _expr(plan: Plan, names: SourceMap, expr: ex.Expr) -> str:

@@ -28,7 +28,7 @@ MAX_PATTERN = 200
 def admits(allowed: ex.Expr, value: ex.Expr) -> bool:
     match allowed:
         case ex.ListOf():
-            return any(item == value or _in_range(item, value) for item in allowed.items)
+            return any(_is(item, value) or _in_range(item, value) for item in allowed.items)
         case ex.Between():
             return _in_range(allowed, value)
         case ex.Apply(fn="text"):
@@ -44,6 +44,13 @@ def admits(allowed: ex.Expr, value: ex.Expr) -> bool:
 
 def _number(expr: ex.Expr) -> Fraction | None:
     return Fraction(expr.value) if isinstance(expr, ex.Num) else None
+
+
+def _is(item: ex.Expr, value: ex.Expr) -> bool:
+    """Equal, or the component of that name with whatever arguments."""
+    if isinstance(item, ex.Ref) and isinstance(value, ex.Apply):
+        return value.fn == item.name or value.fn.rsplit(".", 1)[-1] == item.name
+    return item == value
 
 
 def _in_range(allowed: ex.Expr, value: ex.Expr) -> bool:

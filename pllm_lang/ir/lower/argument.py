@@ -35,7 +35,11 @@ def read_params(
     callee: syn.Node,
     name: str,
 ) -> Params | None:
-    """Every parameter with its value, None after a finding. `name` is how messages call the record."""
+    """Every parameter with its value, None after a finding. `name` is how messages call the record.
+
+    Nothing is said to be missing where an argument has an unknown name: it was probably meant.
+    """
+    names = {spec.name for spec in specs}
     values: list[tuple[str, ex.Expr]] = []
     complete = True
     for spec in specs:
@@ -44,7 +48,7 @@ def read_params(
             value = read_argument(ctx, spec, entry.value, anchor)
         else:
             value = spec.default
-            if value is None:
+            if value is None and names.issuperset(given):
                 _report_missing(ctx, spec, anchor, callee, name)
             elif spec.kind == "format" and isinstance(value, ex.Ref):
                 value = _default_format(ctx, value.name)

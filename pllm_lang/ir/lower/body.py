@@ -43,26 +43,38 @@ _WHY = {
 
 
 def lower_body(ctx: Context, body: tuple[syn.Stmt, ...], place: Place) -> None:
-    allowed = _ALLOWED[place]
-    first: list[syn.Stmt] = []
-    later: list[syn.Stmt] = []
-    last: list[syn.Stmt] = []
-    for stmt in body:
-        if not isinstance(stmt, allowed):
-            _report_misplaced(ctx, stmt, place)
-        elif isinstance(stmt, syn.Step | syn.Repeat | syn.Stage):
-            later.append(stmt)
-        elif isinstance(stmt, syn.Output | syn.Requires):
-            last.append(stmt)
-        elif isinstance(stmt, syn.Facts):
-            use_facts(ctx, stmt)
-            last.append(stmt)
-        else:
-            first.append(stmt)
-    for stmt in (*first, *later, *last):
+    for stmt in arrange(ctx, body, place):
         lower_statement(ctx, stmt)
         if ctx.stopped:
             return
+
+
+def arrange(ctx: Context, body: tuple[syn.Stmt, ...], place: Place) -> tuple[syn.Stmt, ...]:
+    """The statements in the order of lowering; facts files are read at once, what is misplaced is a finding."""
+    allowed = _ALLOWED[place]
+    ctx.frame.body = body
+    order: dict[type, list[syn.Stmt]] = {syn.Input: [], syn.Step: [], syn.Output: []}
+    for stmt in body:
+        if not isinstance(stmt, allowed):
+            _report_misplaced(ctx, stmt, place)
+            continue
+        if isinstance(stmt, syn.Facts):
+            use_facts(ctx, stmt)
+        order[_TURN[type(stmt)]].append(stmt)
+    return (*order[syn.Input], *order[syn.Step], *order[syn.Output])
+
+
+_TURN: dict[type, type] = {
+    syn.Input: syn.Input,
+    syn.Weight: syn.Input,
+    syn.State: syn.Input,
+    syn.Step: syn.Step,
+    syn.Repeat: syn.Step,
+    syn.Stage: syn.Step,
+    syn.Output: syn.Output,
+    syn.Requires: syn.Output,
+    syn.Facts: syn.Output,
+}
 
 
 def _report_misplaced(ctx: Context, stmt: syn.Stmt, place: Place) -> None:
@@ -229,6 +241,13 @@ def _next(ctx: Context, carrier: Carrier) -> int:
 def _leave(ctx: Context, stmt: syn.Repeat, carrier: Carrier, next_value: int) -> Carried:
     final = new_value(ctx, carrier.name, origin_of(ctx, stmt))
     scope = ctx.frame.scope
+    if ctx.frame.loops and carrier.name not in scope.names:
+        message = f"`{carrier.name}` is carried round this repeat, but not round the one outside"
+        help = f"write `carrying [{carrier.name}]` there too, or give the value another name first"
+        report(ctx, "types.carried", message, carrier.span, help)
+    scope.carried.discard(carrier.name)
+    if scope.outer is None and not ctx.frame.prefix:
+        ctx.rebound.append((carrier.name, scope.names.get(carrier.name)))
     scope.names[carrier.name] = Value(final, carrier.type)
     scope.places[carrier.name] = carrier.span
     return Carried(carrier.initial, carrier.inner, next_value, final)

@@ -34,7 +34,7 @@ class Callee(msgspec.Struct, frozen=True):
 
 
 class Sorted(msgspec.Struct):
-    """Arguments by what they are: an expression an operand (None where it is missing), and the parameters."""
+    """Arguments by what they are: an expression an operand (None where it is missing), and all other named ones."""
 
     operands: list[syn.Expr | None]
     params: Arguments
@@ -177,6 +177,7 @@ def _sort_named(ctx: Context, callee: Callee, arg: syn.Entry, anchor: syn.Anchor
     if name not in callee.names:
         known = [*(spec.name for spec in callee.record.params), *callee.operands]
         report_unknown_argument(ctx, arg, known, anchor, callee.record.name)
+        found.params[name] = arg
     elif name in callee.operands:
         position = callee.operands.index(name)
         if found.operands[position] is not None:
@@ -210,8 +211,9 @@ def _read_operands(
     types: list[TensorType] = []
     for name, expr in zip(callee.operands, arguments.operands, strict=True):
         if expr is None:
-            message = f"`{callee.record.name}` needs its operand `{name}`"
-            report(ctx, "types.arity", message, span_of(ctx, anchor, call))
+            if callee.names.issuperset(arguments.params):
+                message = f"`{callee.record.name}` needs its operand `{name}`"
+                report(ctx, "types.arity", message, span_of(ctx, anchor, call))
             found = None
         elif isinstance(expr, syn.Call):
             found = _lower_inner(ctx, expr, anchor, suffix)

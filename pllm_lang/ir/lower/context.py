@@ -90,7 +90,7 @@ class Scope(msgspec.Struct):
 
 
 class Frame(msgspec.Struct):
-    """Where lowering stands: which text, inside which blocks and repeats (`loop` numbers the outermost one)."""
+    """Where lowering stands: which text and body, inside which blocks and repeats (`loop` numbers the outermost)."""
 
     module: Module
     scope: Scope
@@ -100,6 +100,7 @@ class Frame(msgspec.Struct):
     loops: tuple[LoopVariable, ...] = ()
     loop: int = -1
     stage: str = ""
+    body: tuple[syn.Stmt, ...] = ()
 
 
 class Carrier(msgspec.Struct, frozen=True):
@@ -153,6 +154,7 @@ class Context(msgspec.Struct):
     signatures: dict[Any, Any] = {}
     callees: dict[str, Any] = {}
     blocks: dict[str, dict[str, syn.Block]] = {}
+    rebound: list[tuple[str, Named | None]] = []
     facts: list[FactsFile] = []
     loops: int = 0
     requirements: int = 0

@@ -21,17 +21,13 @@ def conversion_help(ctx: Context, types: tuple[TensorType, ...]) -> str:
 
 
 def _conversion(given: Format, wanted: Format) -> str:
-    if wanted.scale or wanted.kind == "int":
-        return (
-            f"quantize(..., to: {wanted.name})"
-            if given.kind == "float"
-            else f"rescale(..., to: {wanted.name})"
-        )
-    if given.kind in ("exact", "float") and wanted.kind in ("fixed", "ring"):
-        return f"encode(..., to: {wanted.name})"
-    if given.kind == wanted.kind == "fixed" and given.frac != wanted.frac:
-        return f"truncate(..., to: {wanted.name})"
-    return f"cast(..., to: {wanted.name})"
+    if wanted.scale:
+        return f"quantize(x, to: {wanted.name})"
+    if given.kind == "exact" and wanted.kind == "int":
+        return f"rescale(x, by: ..., to: {wanted.name})"
+    if given.kind in ("exact", "float"):
+        return f"encode(x, to: {wanted.name})"
+    return f"cast(x, to: {wanted.name})"
 
 
 def signature_text(operator: Operator) -> str:

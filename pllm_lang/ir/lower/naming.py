@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pllm_lang.ir.lower.context import Context, Exactly, Named, Scope
-from pllm_lang.ir.lower.report import report
+from pllm_lang.ir.lower.context import Context, Exactly, Named, Scope, Value
+from pllm_lang.ir.lower.report import report, span_of
+from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.resolve.constants import Fault, Lookup
 from pllm_lang.resolve.modules import ConstValue
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.resolve.units import Problem
-from pllm_lang.syntax.nodes import Name
+from pllm_lang.syntax.nodes import Name, Step
 from pllm_lang.text.finding import Label, Span
+
+
+# The problem of a name whose own problem has been told.
+TOLD = Problem("", "")
 
 
 def look(ctx: Context, name: str) -> Named | None:
@@ -49,9 +54,24 @@ def _report_second(ctx: Context, name: str, span: Span) -> None:
 
 
 def report_unknown(ctx: Context, name: str, span: Span, what: str = "value") -> None:
+    later = _defined_later(ctx, name)
+    if later is not None:
+        message = f"`{name}` is used before it is defined"
+        report(ctx, "names.unknown", message, span, "", (Label(later, "defined here"),), {"name": name})
+        return
     known = [*all_names(ctx), *ctx.frame.module.scope]
     message = f"no {what} `{name}` is defined here"
     report(ctx, "names.unknown", message, span, did_you_mean(name, known), data={"name": name})
+
+
+def _defined_later(ctx: Context, name: str) -> Span | None:
+    """Where a later statement of the same body gives the name a value."""
+    for stmt in ctx.frame.body:
+        if isinstance(stmt, Step):
+            for target in stmt.targets:
+                if target.name.id == name:
+                    return span_of(ctx, stmt, target)
+    return None
 
 
 def all_names(ctx: Context) -> Iterator[str]:
@@ -71,6 +91,8 @@ def constants(ctx: Context) -> Lookup:
             return named.value
         if named is None and name.id in module.constants:
             return module.constants[name.id]
+        if isinstance(named, Value) and named.type is UNKNOWN:
+            return Fault(name, TOLD)
         if named is not None:
             problem = Problem("numbers.not_constant", f"`{name.id}` is known only when the plan runs")
             return Fault(name, problem)

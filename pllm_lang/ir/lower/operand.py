@@ -252,7 +252,7 @@ def new_value(ctx: Context, name: str, origin: Origin) -> int:
     value = ctx.next_value
     ctx.next_value = value + 1
     frame = ctx.frame
-    ctx.values[value] = (frame.prefix + name if frame.prefix else name, origin)
+    ctx.values[value] = (frame.prefix + name if name else name, origin)
     if frame.call is not None:
         ctx.expanded[value] = frame.call
     return value

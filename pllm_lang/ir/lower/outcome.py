@@ -5,9 +5,12 @@ In: `output y to client`, `requires error(y) <= 1/256 else "..."`. Out: an `Outp
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pllm_lang.catalog import expr as ex
 from pllm_lang.catalog.read.context import Context as Reading
 from pllm_lang.catalog.read.expressions import constant_expr, read_string, to_expr
+from pllm_lang.exact.number import MAX_BITS, Exact, bits, exact, normal, power, ratio
 from pllm_lang.ir.lower.clauses import read_clauses
 from pllm_lang.ir.lower.context import Context, Exactly, Value
 from pllm_lang.ir.lower.naming import all_names, look, report_unknown
@@ -54,7 +57,29 @@ def read_requirement(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Exp
     unknown = [name for name, meaning in meanings.items() if meaning is None]
     for name in unknown:
         report_unknown(ctx, name, span_of(ctx, anchor, expr))
-    return None if unknown else substitute(found, lambda name: meanings[name] or ex.Ref(name))
+    return None if unknown else folded(substitute(found, lambda name: meanings[name] or ex.Ref(name)))
+
+
+def folded(expr: ex.Expr) -> ex.Expr:
+    """The expression with arithmetic of numbers done, so that `1/256` and a constant of that value are one."""
+    if not isinstance(expr, ex.Apply):
+        return expr
+    args = tuple(map(folded, expr.args))
+    numbers = [exact(arg.value) for arg in args if isinstance(arg, ex.Num)]
+    if len(numbers) == len(args) == 2 and expr.fn in _ARITHMETIC:
+        value = _ARITHMETIC[expr.fn](numbers[0], numbers[1])
+        if value is not None and bits(value) <= MAX_BITS:
+            return ex.Num(str(value))
+    return ex.Apply(expr.fn, args, expr.named)
+
+
+_ARITHMETIC: dict[str, Callable[[Exact, Exact], Exact | None]] = {
+    "+": lambda a, b: normal(a + b),
+    "-": lambda a, b: normal(a - b),
+    "*": lambda a, b: normal(a * b),
+    "/": lambda a, b: ratio(a, b) if b else None,
+    "^": power,
+}
 
 
 def _meaning(ctx: Context, name: str) -> ex.Expr | None:

@@ -11,7 +11,7 @@ import msgspec
 
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Policy
-from pllm_lang.ir.lower.body import lower_body
+from pllm_lang.ir.lower.body import Place, lower_body
 from pllm_lang.ir.lower.context import Context, Frame, Scope
 from pllm_lang.ir.lower.report import origin_of, report, span_of
 from pllm_lang.ir.plan import Plan, Stage
@@ -36,9 +36,13 @@ class Lowered(msgspec.Struct, frozen=True):
 
 def lower_plan(project: Project, library: Library, module: str, decl: syn.Plan) -> Lowered:
     ctx = open_context(project, library, project.modules[module], decl)
-    staged = any(isinstance(stmt, syn.Stage) for stmt in decl.body)
-    lower_body(ctx, decl.body, "staged plan" if staged else "plan")
+    lower_body(ctx, decl.body, place_of(decl))
     return close_context(ctx, project, decl)
+
+
+def place_of(decl: syn.Plan) -> Place:
+    staged = any(isinstance(stmt, syn.Stage) for stmt in decl.body)
+    return "staged plan" if staged else "plan"
 
 
 def open_context(project: Project, library: Library, module: Module, decl: syn.Plan) -> Context:

@@ -41,7 +41,9 @@ def report(
 
 
 def report_fault(ctx: Context, fault: Fault, anchor: Anchor) -> None:
-    """A constant expression without a value."""
+    """A constant expression without a value; nothing where the problem has been told already."""
+    if not fault.problem.code:
+        return
     report(
         ctx, fault.problem.code, fault.problem.message, span_of(ctx, anchor, fault.node), fault.problem.help
     )

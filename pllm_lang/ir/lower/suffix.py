@@ -73,9 +73,14 @@ def _read_using(ctx: Context, expr: syn.Expr, step: syn.Step, suffix: Suffix) ->
         if entry.name not in names and entry.name not in component.roles:
             known = [*(spec.name for spec in component.params), *component.roles]
             report_unknown_argument(ctx, entry, known, step, component.name)
-    params = read_params(ctx, component.params, given, step, expr, component.name)
+    params = read_params(ctx, component.params, _without(given, roles), step, expr, component.name)
     suffix.component = component
     suffix.use = ComponentUse(key, params or (), roles)
+
+
+def _without(given: Arguments, roles: tuple[tuple[str, str], ...]) -> Arguments:
+    bound = dict(roles)
+    return {name: entry for name, entry in given.items() if name not in bound}
 
 
 def _read_roles(
