@@ -70,13 +70,14 @@ def make_lexer(table: Table) -> Lexer:
     return Lexer(re.compile("|".join(alternatives)), _Kinds(table), len(table.terminals))
 
 
-def lex(lexer: Lexer, text: str, start: int = 0) -> Lexed:
-    """The tokens of `text` from the offset `start` on; ends are offsets into `text`."""
-    texts = lexer.pattern.findall(text, start)
+def lex(lexer: Lexer, text: str, start: int = 0, stop: int | None = None) -> Lexed:
+    """The tokens of `text[start:stop]`; their ends are offsets into `text`."""
+    stop = len(text) if stop is None else stop
+    texts = lexer.pattern.findall(text, start, stop)
     kinds = lexer.kinds
     spans = list(
         zip([kinds[t] for t in texts], accumulate(map(len, texts), initial=start), texts, strict=False)
     )
     tokens = [(kind, at + len(t), t) for kind, at, t in spans if kind >= 0]
-    tokens.append((END_KIND, len(text), ""))
+    tokens.append((END_KIND, stop, ""))
     return Lexed(tokens, [(at, t) for kind, at, t in spans if kind == _COMMENT])
