@@ -14,13 +14,16 @@ import msgspec
 
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.load import Opened, open_project
+from pllm_lang.catalog.records import Record
 from pllm_lang.ir.lower import lower_plan
+from pllm_lang.ir.lower.experiment import lower_experiment
 from pllm_lang.resolve.modules import Module, Project
+from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import Plan
 from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding
 from pllm_lang.text.source import Source
-from pllm_lang.verify.check import PlanReport, check_plan
+from pllm_lang.verify.check import PlanReport, check_experiment, check_plan
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -62,11 +65,41 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
 
 
 def check_module(project: Project, library: Library, module: Module) -> Iterator[PlanReport]:
-    """A report for each plan that the module declares."""
+    """A report for each plan and each experiment that the module declares, plans first."""
+    reports: dict[str, PlanReport] = {}
     for decl in module.file.decls:
         if isinstance(decl, Plan):
-            lowered = lower_plan(project, library, module.name, decl)
-            yield check_plan(lowered.plan, lowered.source_map, library, lowered.findings)
+            reports[f"{module.name}.{decl.name.id}"] = report = _check_plan(project, library, module, decl)
+            yield report
+    for decl in module.file.decls:
+        if isinstance(decl, syn.Record) and decl.kind == "experiment":
+            yield from _check_experiment(project, library, f"{module.name}.{decl.name.id}", reports)
+
+
+def _check_plan(project: Project, library: Library, module: Module, decl: Plan) -> PlanReport:
+    lowered = lower_plan(project, library, module.name, decl)
+    return check_plan(lowered.plan, lowered.source_map, library, lowered.findings)
+
+
+def _check_experiment(
+    project: Project, library: Library, key: str, reports: Mapping[str, PlanReport]
+) -> Iterator[PlanReport]:
+    record = library.get(key)
+    if not isinstance(record, Record):
+        return  # it could not be read, which was reported then
+    lowered = lower_experiment(library, record)
+    report = reports.get(lowered.experiment.plan) or _elsewhere(project, library, lowered.experiment.plan)
+    yield check_experiment(lowered.experiment, record, report, library, lowered.findings)
+
+
+def _elsewhere(project: Project, library: Library, key: str) -> PlanReport | None:
+    """The plan of another module that an experiment names."""
+    name, _, plan = key.rpartition(".")
+    module = project.modules.get(name)
+    for decl in () if module is None else module.file.decls:
+        if module is not None and isinstance(decl, Plan) and decl.name.id == plan:
+            return _check_plan(project, library, module, decl)
+    return None
 
 
 def _read(project: Project) -> Iterator[str]:

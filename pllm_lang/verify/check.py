@@ -6,12 +6,13 @@ asked, and the findings. Nothing here raises for a plan's mistakes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.records import Record
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Plan
 from pllm_lang.ir.source_map import SourceMap
@@ -32,6 +33,9 @@ NO_EXPERIMENT = tuple(
 )
 
 
+NO_PLAN = Plan("", (), (), (), (), ())
+
+
 class PlanReport(msgspec.Struct, frozen=True):
     """How a plan came out. It is accepted if every obligation is proved and no error was found before."""
 
@@ -42,10 +46,7 @@ class PlanReport(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     flow: Flow | None
     source_map: SourceMap
-
-    @property
-    def accepted(self) -> bool:
-        return all(finding.severity is not Severity.ERROR for finding in self.findings)
+    accepted: bool
 
 
 def check_plan(
@@ -59,37 +60,45 @@ def check_plan(
         return _too_long(plan, source_map, lowering)
     obligations = [*walked.obligations, *_over_the_plan(view, walked)]
     judged = tuple(with_witnesses(view, source_map, obligations))
-    return PlanReport(
-        source_map.name,
-        plan,
-        judged,
-        _not_asked(view),
-        (*lowering, *findings_of(judged, source_map)),
-        walked,
-        source_map,
-    )
+    findings = (*lowering, *findings_of(judged, source_map))
+    accepted = no_errors(findings) and all(o.verdict is Verdict.PROVED for o in judged)
+    return PlanReport(source_map.name, plan, judged, _not_asked(view), findings, walked, source_map, accepted)
 
 
-def check_experiment(experiment: Experiment, report: PlanReport, library: Library) -> PlanReport:
-    """The report of an experiment's plan with what its deployment asks; `report` is the plan's own.
+def check_experiment(
+    experiment: Experiment,
+    record: Record,
+    report: PlanReport | None,
+    library: Library,
+    lowering: tuple[Finding, ...],
+) -> PlanReport:
+    """What an experiment's deployment asks of its plan; `report` is the plan's own (None where it has no plan).
 
-    An experiment without a deployment asks nothing of machines, and that stays listed as not asked.
+    The findings are only the experiment's: those of the plan stand in its own report, but an experiment whose plan is
+    refused is refused as well.
     """
-    if report.flow is None:
-        return msgspec.structs.replace(report, name=experiment.name)
-    plan = PlanView(report.plan, library, library.policy(report.plan.policy) if report.plan.policy else None)
+    places = SourceMap(record.origin, record.name, {}, {}, {})
+    if report is None or report.flow is None:
+        return PlanReport(experiment.name, NO_PLAN, (), (), lowering, None, places, accepted=False)
+    key = experiment.policy or report.plan.policy
+    plan = PlanView(report.plan, library, library.policy(key) if key else None)
     view = ExperimentView(experiment, plan, report.flow, hosts_of(experiment, plan))
     asked = tuple(o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view))
-    not_asked = report.not_asked
-    if experiment.deployment is not None:
-        not_asked = tuple(one for one in not_asked if one.family != "target")
-    return msgspec.structs.replace(
-        report,
-        name=experiment.name,
-        obligations=(*report.obligations, *asked),
-        not_asked=not_asked,
-        findings=findings_of(asked, report.source_map),
+    findings = (*lowering, *findings_of(asked, report.source_map))
+    return PlanReport(
+        experiment.name,
+        report.plan,
+        (*report.obligations, *asked),
+        tuple(one for one in report.not_asked if experiment.deployment is None or one.family != "target"),
+        findings,
+        report.flow,
+        report.source_map,
+        accepted=report.accepted and no_errors(findings),
     )
+
+
+def no_errors(findings: Iterable[Finding]) -> bool:
+    return all(finding.severity is not Severity.ERROR for finding in findings)
 
 
 def judge_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iterator[Obligation]:
@@ -120,4 +129,4 @@ def _too_long(plan: Plan, source_map: SourceMap, lowering: tuple[Finding, ...]) 
         data={"limit": str(MAX_WALKED)},
         help="state ranges that do not change from layer to layer, so that equal layers count once, or split the plan",
     )
-    return PlanReport(source_map.name, plan, (), (), (*lowering, finding), None, source_map)
+    return PlanReport(source_map.name, plan, (), (), (*lowering, finding), None, source_map, accepted=False)

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pllm_lang.catalog.facts import Facts
+from pllm_lang.catalog.apply import claim
+from pllm_lang.catalog.facts import Exact, Facts, Interval
+from pllm_lang.catalog.formats import ulp
 from pllm_lang.catalog.records import Format
+from pllm_lang.exact.number import ratio
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.verify.initial import format_range, with_bounds
 from pllm_lang.verify.limits import inside
@@ -29,11 +32,12 @@ def stored(view: StepView, plan: PlanView) -> tuple[Facts, ...]:
 
 def _stored(view: StepView, plan: PlanView) -> Iterator[Facts]:
     for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
-        facts = derived if type_ == UNKNOWN else _in_format(derived, plan.format_of(type_))
+        facts = derived if type_ == UNKNOWN else _in_format(view, position, derived, plan.format_of(type_))
         yield with_bounds(facts, [bound for bound in view.step.assumes if bound.result == position])
 
 
-def _in_format(derived: Facts, format_: Format) -> Facts:
+def _in_format(view: StepView, position: int, derived: Facts, format_: Format) -> Facts:
+    derived = rounded(view, position, derived, format_)
     limit = format_range(format_)
     if limit is None and derived.range is None:
         return msgspec.structs.replace(derived, rule=UNPROVED_BEFORE)
@@ -44,3 +48,44 @@ def _in_format(derived: Facts, format_: Format) -> Facts:
     if format_.kind == "float" and derived.range is None:
         return msgspec.structs.replace(derived, range=limit)
     return Facts(range=limit, error=derived.error)
+
+
+def rounded(view: StepView, position: int, derived: Facts, format_: Format) -> Facts:
+    """`derived` on the grid of its format.
+
+    A component that claims an error has counted its rounding. Otherwise a result that is not known to lie on the grid
+    is rounded when it is stored: in the clear to a neighbour, by any other method in a way that nobody has stated.
+    """
+    step = ulp(format_)
+    if step is None or on_grid(derived.unit, step) or _claims_error(view, position):
+        return derived
+    if view.component is not None and view.component.name != "clear":
+        return msgspec.structs.replace(derived, error=None)
+    found, error = derived.range, derived.error
+    return Facts(
+        range=None if found is None else Interval(_down(found.low, step), _up(found.high, step)),
+        error=None if error is None else error + step,
+        unit=step,
+        rule=derived.rule,
+    )
+
+
+def on_grid(unit: Exact | None, step: Exact) -> bool:
+    return unit is not None and ratio(unit, step).denominator == 1
+
+
+def _claims_error(view: StepView, position: int) -> bool:
+    if view.component is None:
+        return False
+    name = view.operator.results[position].name
+    claims = (claim(clause) for clause in view.component.ensures)
+    return any(found is not None and found.slot == "error" and found.result == name for found in claims)
+
+
+def _down(value: Exact, step: Exact) -> Exact:
+    quotient = ratio(value, step)
+    return quotient.numerator // quotient.denominator * step
+
+
+def _up(value: Exact, step: Exact) -> Exact:
+    return -_down(-value, step)

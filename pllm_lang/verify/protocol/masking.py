@@ -61,7 +61,8 @@ def find_mask(term: Poly, draw: int, problem: Problem, scopes: dict[int, Scope])
     scope = deepest(scopes[a] for a in atoms.in_poly(term) if a in scopes)
     if scope is None or (scope != scopes[draw] and "f" in rules):
         return None
-    rest = Poly(term.modulus, term.shape, {m: c for m, c in term.terms.items() if m != mono})
+    free = {m: c for m, c in term.terms.items() if not any(draw in atoms.inside(a) for a, _ in m[1])}
+    rest = Poly(term.modulus, term.shape, free)
     if not atoms[draw].modulus and atoms[draw].kind == "draw":
         return _integer_mask(term, draw, leaf, term.terms[mono], rest, inverse, scope, problem)
     return _ring_mask(term, draw, leaf, term.terms[mono], rest, inverse, scope, problem)

@@ -13,6 +13,7 @@ from pllm_lang.verify.initial import format_range
 from pllm_lang.verify.limits import bits_for, excess_side, format_text, inside
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.stored import rounded
 from pllm_lang.verify.view import PlanView, StepView
 
 CODE = "bounds.overflow"
@@ -26,6 +27,7 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             continue
         format_ = plan.format_of(type_)
         limit = format_range(format_)
+        derived = rounded(view, position, derived, format_)
         if limit is not None:
             yield from _judge(position, format_, limit, derived)
 
