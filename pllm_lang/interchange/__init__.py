@@ -1,8 +1,8 @@
 """Documents of the pllm.run SDK (release 0.1.0a2), in and out.
 
 `decoder_plan` writes `pllm.decoder_plan.v1`, `evict_kv_cache` transforms it; `compile_request` compiles
-`pllm.compile_request.v2`; `experiment_spec` and `experiment_from_spec` write and read `pllm.experiment.v2`. Bytes
-and digests are those of that release; where it is wrong, we refuse unless told otherwise.
+`pllm.compile_request.v2`; `experiment_spec` and `experiment_from_spec` write and read `pllm.experiment.v2`.
+Bytes and digests are those of that release; where it is wrong, we refuse unless told otherwise.
 """
 
 from pllm_lang.interchange.canonical import canonical_bytes, digest
