@@ -56,10 +56,11 @@ def execute(
     protocol: ir.Protocol,
     symbols: Mapping[str, int],
     inputs: Mapping[InputKey, Tensor],
-    randomness: Random,
+    randomness: Callable[[ir.Draw], Random],
     copies: int = 1,
 ) -> Executed:
-    """Run `copies` executions; `inputs` has a tensor for every key of `input_variables`."""
+    """Run `copies` executions; `inputs` has a tensor for every key of `input_variables`; `randomness` gives the
+    source for each draw."""
     machine = _Machine(protocol, Sizes(dict(symbols)), inputs, randomness, copies)
     outputs = [machine.run(copy) for copy in range(1, copies + 1)]
     return Executed(
@@ -73,7 +74,7 @@ class _Machine:
         protocol: ir.Protocol,
         sizes: Sizes,
         inputs: Mapping[InputKey, Tensor],
-        randomness: Random,
+        randomness: Callable[[ir.Draw], Random],
         copies: int,
     ) -> None:
         self.protocol, self.sizes, self.inputs, self.randomness = protocol, sizes, inputs, randomness
@@ -171,7 +172,7 @@ class _Machine:
             return self.expand(st, st.via, shape)
         place = (path, self.run_of(st.lifetime))
         if place not in self.drawn:
-            self.drawn[place] = random_tensor(st.type.number, shape, self.randomness)
+            self.drawn[place] = random_tensor(st.type.number, shape, self.randomness(st))
         return self.drawn[place]
 
     def expand(self, st: ir.Draw, via: ir.ViaPrf, shape: tuple[int, ...]) -> Tensor:
@@ -182,7 +183,7 @@ class _Machine:
         for dim in shape:
             size *= dim
         while len(stream) < size:
-            stream.append(self.randomness.getrandbits(256))
+            stream.append(self.randomness(st).getrandbits(256))
         below = st.type.number.modulus if isinstance(st.type.number, ir.Ring) else 1 << st.type.number.bits
         return Tensor(shape, tuple(word % below for word in stream[:size]), modulus_of(st.type.number))
 

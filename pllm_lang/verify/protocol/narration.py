@@ -318,6 +318,7 @@ class _Run:
             atom, value = self.atom(st.name, st.type, "draw", scope, path)
             same = Use(where, kind, atom, value)
             self.trace.draws[atom] = DrawFacts(st.name, scope, key, st.origin)
+            self.trace.draws[atom].stream = list(self.streams.values()).index(uses)
         uses.append(Use(where, kind, same.atom, same.value))
         if len({use.atom for use in uses}) > 1:
             for use in uses:

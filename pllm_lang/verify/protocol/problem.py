@@ -34,11 +34,11 @@ class Term(msgspec.Struct, frozen=True):
     part: int
     poly: Poly
     origin: int
-    entries: int = 1
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """`masks` are the draws that may be substituted; `ranges[a]` is e where |a|, centred, is below 2^e."""
+    """`masks` are the draws that may be substituted; `ranges[a]` is e where |a|, centred, is below 2^e;
+    `dependent` gives the honest pieces that are written through the value of their input."""
 
     atoms: Atoms
     terms: tuple[Term, ...]
@@ -48,6 +48,7 @@ class Problem(msgspec.Struct, frozen=True):
     scopes: dict[int, Scope]
     outputs: tuple[tuple[str, Poly], ...]
     ranges: dict[int, int]
+    dependent: tuple[tuple[int, Poly], ...]
     conditions: frozenset[str] = CONDITIONS
 
 
@@ -80,6 +81,7 @@ def make_problem(
         scopes,
         tuple(outputs),
         frame.ranges,
+        tuple(frame.dependent),
         conditions,
     )
 

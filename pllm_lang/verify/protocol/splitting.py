@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import msgspec
+
 from pllm_lang.verify.protocol import index as ix
 from pllm_lang.verify.protocol import polynomial as pl
 from pllm_lang.verify.protocol.atoms import Atom, Atoms
@@ -47,17 +49,7 @@ def _rebuilt(problem: Problem, terms: list[Term], masks: set[int], scopes: dict[
         part = counts.get(term.number, 0)
         counts[term.number] = part + 1
         numbered.append(Term(term.number, term.message, part, term.poly, term.origin))
-    return Problem(
-        problem.atoms,
-        tuple(numbered),
-        problem.known,
-        problem.secrets,
-        frozenset(masks),
-        scopes,
-        problem.outputs,
-        problem.ranges,
-        problem.conditions,
-    )
+    return msgspec.structs.replace(problem, terms=tuple(numbered), masks=frozenset(masks), scopes=scopes)
 
 
 def _with(term: Term, poly: Poly) -> Term:
