@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pllm_lang.verify.protocol import index as ix
 from pllm_lang.verify.protocol.atoms import Atoms
 from pllm_lang.verify.protocol.masking import centred
 from pllm_lang.verify.protocol.polynomial import Mono, Poly, whole
+from pllm_lang.verify.protocol.scalars import Scalar
 
 LETTERS = "ijklmnpqrstuvw"
 MAX_SHOWN = 6
@@ -58,3 +61,28 @@ def _term(coef: int, base: ix.Base) -> str:
     else:
         text = f"({show_index(base[1])} {'div' if base[0] == 'd' else 'mod'} {base[2]})"
     return text if coef == 1 else f"{coef}*{text}"
+
+
+def show_entry(name: str, at: tuple[int, ...], plain: bool) -> str:
+    return name if plain or not at else f"{name}[{','.join(map(str, at))}]"
+
+
+def show_scalar(
+    scalar: Scalar, modulus: int, atoms: Atoms, plain: bool, first: Sequence[tuple[str, int]] = ()
+) -> str:
+    """`x1 - x2`, after the named parts in `first`."""
+    parts = list(first)
+    for product, coef in sorted(scalar.items(), key=lambda item: (-len(item[0]), item[0])):
+        shown = [show_entry(_name(a, atoms), at, plain) for a, at in product]
+        parts.append(("*".join(shown) or "1", coef))
+    text = ""
+    for name, coef in parts:
+        number = centred(coef % modulus if modulus else coef, modulus)
+        sign = " - " if number < 0 else " + "
+        text += sign + (name if abs(number) == 1 else f"{abs(number)}*{name}")
+    return text[3:] if text.startswith(" + ") else "-" + text[3:] if text else "0"
+
+
+def _name(atom: int, atoms: Atoms) -> str:
+    made = atoms[atom]
+    return f"{made.name}({_args(atom, atoms)})" if made.kind == "call" else made.name.split("'")[0]
