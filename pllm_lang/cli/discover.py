@@ -27,9 +27,10 @@ class NoSuchPathError(Exception):
     """A path of the call does not exist."""
 
 
-def files_of(paths: Sequence[str], root: str, exclude: Sequence[str]) -> list[str]:
+def files_of(paths: Sequence[str], root: str, exclude: Sequence[str], force_exclude: bool = False) -> list[str]:
     """The plan files that `paths` mean (files as they are, folders and globs searched), sorted, without doubles.
 
+    A file that is named is meant, excluded or not, unless `force_exclude` says otherwise (for hooks).
     Raises NoSuchPathError for a path that is not there or a pattern that matches nothing.
     """
     spec = _patterns(exclude)
@@ -38,7 +39,7 @@ def files_of(paths: Sequence[str], root: str, exclude: Sequence[str]) -> list[st
         for one in _expand(path):
             if os.path.isdir(one):
                 found.update(dict.fromkeys(_under(one, root, spec)))
-            elif not _excluded(one, root, spec):
+            elif one == path and not force_exclude or not _excluded(one, root, spec):
                 found[one] = None
     return sorted(found)
 

@@ -12,6 +12,7 @@ from pllm_lang.catalog.expr import Apply, Expr, Item
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.exact.number import normal
 from pllm_lang.ir.plan import UNKNOWN, TensorType
+from pllm_lang.verify.limits import centred, inside
 from pllm_lang.verify.view import PlanView, StepView
 
 
@@ -61,6 +62,12 @@ def carried_values(view: StepView, plan: PlanView) -> Iterator[Carried]:
         modulus = None if ring is None else ring_modulus(ring, view)
         if modulus is not None:
             yield Carried(name, part, modulus, facts, _raw(facts, type_, plan))
+
+
+def outside_carrier(view: StepView, plan: PlanView) -> set[str]:
+    """Names of the operands and results that are known to leave their ring, or about which nothing is known."""
+    values = carried_values(view, plan)
+    return {one.name for one in values if one.raw is None or not inside(one.raw, centred(one.modulus))}
 
 
 def _values(view: StepView) -> Iterator[tuple[str, str, TensorType, Facts]]:

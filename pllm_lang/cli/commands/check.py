@@ -22,6 +22,7 @@ FORMATS = ("full", "concise", "json")
 @click.option("--select", multiple=True, help="Show only warnings and notes of these codes or families.")
 @click.option("--ignore", multiple=True, help="Leave out warnings and notes of these codes or families.")
 @click.option("--exclude", multiple=True, help="Leave out files by a .gitignore pattern.")
+@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even when they are named (for hooks).")
 @click.option("--stdin-filename", default="stdin.pllm", show_default=True, help="What to call the text read from `-`.")
 @click.option("--no-dependents", is_flag=True, help="Check only the files named, not those that use them.")
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
@@ -31,6 +32,7 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     exclude: tuple[str, ...],
+    force_exclude: bool,
     stdin_filename: str,
     no_dependents: bool,
     no_cache: bool,
@@ -40,7 +42,7 @@ def command(
     from pllm_lang.cli.replay import remember
 
     try:
-        calls = list(_calls(paths or (".",), exclude, stdin_filename, not no_dependents))
+        calls = list(_calls(paths or (".",), exclude, force_exclude, stdin_filename, not no_dependents))
     except NoSuchPathError as problem:
         click.echo(f"no such file, folder or match: {problem}", err=True)
         return BAD_CALL
@@ -55,7 +57,9 @@ def command(
     return code
 
 
-def _calls(paths: Sequence[str], exclude: Sequence[str], stdin_filename: str, dependents: bool) -> Iterator[Call]:
+def _calls(
+    paths: Sequence[str], exclude: Sequence[str], force: bool, stdin_filename: str, dependents: bool
+) -> Iterator[Call]:
     """One call for each project that the paths lie in."""
     by_root: dict[str, tuple[Settings, list[str]]] = {}
     for path in paths:
@@ -65,11 +69,13 @@ def _calls(paths: Sequence[str], exclude: Sequence[str], stdin_filename: str, de
         settings = find_settings(path if os.path.isdir(path) else os.path.dirname(path) or ".")
         by_root.setdefault(settings.root, (settings, []))[1].append(path)
     for settings, inside in by_root.values():
-        yield _call(settings, inside, (*settings.config.exclude, *exclude), dependents)
+        yield _call(settings, inside, (*settings.config.exclude, *exclude), force, dependents)
 
 
-def _call(settings: Settings, paths: Sequence[str], exclude: Sequence[str], dependents: bool) -> Call:
-    files = files_of(paths, settings.root, exclude)
+def _call(
+    settings: Settings, paths: Sequence[str], exclude: Sequence[str], force: bool, dependents: bool
+) -> Call:
+    files = files_of(paths, settings.root, exclude, force)
     watched = [path for path in paths if os.path.isdir(path)]
     if dependents and len(watched) < len(paths):
         changed = with_dependents(files, settings.root, exclude)

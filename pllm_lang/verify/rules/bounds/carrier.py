@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.exact.number import text
+from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.carrier import Carried, carried_values
 from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.rules.bounds.unknown import in_the_clear
 from pllm_lang.verify.view import PlanView, StepView
 
 CODE = "bounds.carrier"
@@ -18,8 +20,29 @@ CODE = "bounds.carrier"
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     """Entering and leaving a carrier is an embedding and its centred lift; both owe the range."""
+    carried_names: set[str] = set()
     for carried in carried_values(view, plan):
+        carried_names.add(carried.name)
         yield _judge(carried, carried.facts)
+    if view.component is not None and not in_the_clear(view):
+        yield from _nowhere(view, plan, carried_names)
+
+
+def _nowhere(view: StepView, plan: PlanView, carried_names: set[str]) -> Iterator[Obligation]:
+    """Results of a method that no format and no ring holds: nothing can be said about their wrapping."""
+    for position, (spec, type_) in enumerate(zip(view.operator.results, view.step.types, strict=True)):
+        if type_ == UNKNOWN or plan.format_of(type_).kind != "exact" or spec.name in carried_names:
+            continue
+        name = "" if view.component is None else view.component.name
+        yield Obligation(
+            CODE,
+            Verdict.UNPROVED,
+            position,
+            part=f"target{position}",
+            message=f"nothing says in what format or ring `{name}` gives this result",
+            term=spec.name,
+            help=f"the component's record must say it: `gives: {{ {spec.name}: F }}` or `carrier: ring(bits)`",
+        )
 
 
 def _judge(carried: Carried, facts: Facts) -> Obligation:
@@ -31,7 +54,7 @@ def _judge(carried: Carried, facts: Facts) -> Obligation:
             Verdict.UNPROVED,
             0,
             part=carried.part,
-            message=f"nothing bounds `{carried.name}`, which must fit {ring}",
+            message=f"nothing bounds {_told(carried)}, which must fit {ring}",
             limit=text(limit.high),
             term=carried.name,
             help="state a range of the inputs with `where abs(x) <= ...`",
@@ -47,7 +70,7 @@ def _judge(carried: Carried, facts: Facts) -> Obligation:
         Verdict.UNPROVED,
         0,
         part=carried.part,
-        message=f"`{carried.name}` reaches {shown(value)}, outside {ring} which holds {shown_range(limit)}",
+        message=f"{_told(carried)} reaches {shown(value)}, outside {ring} which holds {shown_range(limit)}",
         value=text(value),
         limit=text(edge),
         term=facts.rule or carried.name,
@@ -55,3 +78,7 @@ def _judge(carried: Carried, facts: Facts) -> Obligation:
         notes=(f"proved range {shown_range(raw)}" + (f", from {facts.rule}" if facts.rule else ""),),
         help=f"it needs a ring of {needs} bits, or a narrower range of the operands",
     )
+
+
+def _told(carried: Carried) -> str:
+    return "the result" if carried.part.startswith("target") else f"the operand `{carried.name}`"

@@ -15,14 +15,21 @@ UNBOUNDED = ("float", "label", "index")
 
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
-    """Every result that is not floating-point has a known range."""
+    """Every result that takes a format, or that a method computes, has a known range; floats owe finiteness only."""
     for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
         if type_ == UNKNOWN or plan.format_of(type_).kind in UNBOUNDED:
             continue
+        if plan.format_of(type_).kind == "exact" and in_the_clear(view):
+            continue  # it takes no format yet; the step that gives it one owes the range
         if derived.range is not None:
             yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule,))
             continue
         yield _unproved(position, view)
+
+
+def in_the_clear(view: StepView) -> bool:
+    """Whether a party computes the step on values that it knows, or the step only moves entries."""
+    return view.step.structural or (view.component is not None and view.component.name == "clear")
 
 
 def _unproved(position: int, view: StepView) -> Obligation:
