@@ -71,7 +71,8 @@ class Stage(msgspec.Struct, frozen=True):
 class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
     """A family of equal-shaped weights: one for each layer of `layers` (none: a single weight) and each expert.
 
-    `shape` is that of one member, as stored: a linear layer's is `[out, in]`. `bits` is 0 where no pass set it.
+    `shape` is that of one member, as stored: a linear layer's is `[out, in]`. `bits` is 0 where no pass set it;
+    `parts` names the checkpoint's weights whose rows a pass put one below the other.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
     layers: tuple[int, ...] = ()
     experts: int = 0
     bits: int = 0
+    parts: tuple[str, ...] = ()
 
 
 class State(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 
 from pllm_lang.models import lower_model
 from pllm_lang.models.graph import ModelGraph
-from pllm_lang.runtime.semantic_reference import generate
+from pllm_lang.runtime.semantic.reference import generate
 
 PROMPT, STEPS = 12, 3
 COUNTED_FROM_ONE = ("gemma2", "gemma3", "qwen3_next", "qwen3_5")

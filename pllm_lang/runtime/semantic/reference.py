@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pllm_lang.models.graph import ModelGraph, Op, Repeat, Stage
-from pllm_lang.runtime.semantic_operators import OPERATORS, Call
+from pllm_lang.runtime.semantic.call import Array, Call
+from pllm_lang.runtime.semantic.table import OPERATORS
 
-Array: TypeAlias = NDArray[np.float64]
 WeightSource: TypeAlias = Callable[[str, int | None], Array]
 """A weight by its name in the graph and its layer; an expert family comes stacked, experts first."""
 
@@ -24,15 +24,40 @@ States: TypeAlias = dict[tuple[str, int], Array]
 
 def generate(graph: ModelGraph, weights: WeightSource, tokens: NDArray[np.int64], steps: NDArray[np.int64]) -> list[Array]:
     """Logits `[B, vocab]` after prefill of `tokens` `[B, T]`, and after each decode step fed with `steps[:, i]`."""
+    source = with_parts(graph, weights)
+    states = empty_states(graph)
+    every = np.concatenate([tokens, steps], axis=1)
+    logits: list[Array] = []
+    start = 0
+    for stage, runs in ((graph.prefill, graph.prefill.steps), (graph.decode, steps.shape[1])):
+        for _ in range(runs):
+            end = start + stage.query
+            positions = np.broadcast_to(np.arange(start, end), (every.shape[0], stage.query))
+            lengths = np.full(every.shape[0], end)
+            logits.append(run_stage(stage, source, states, every[:, start:end], positions, lengths))
+            start = end
+    return logits[graph.prefill.steps - 1 :]
+
+
+def empty_states(graph: ModelGraph) -> States:
+    """Caches without positions, and zeros elsewhere."""
     states: States = {}
-    batch, length = tokens.shape
-    lengths = np.full(batch, length)
-    positions = np.broadcast_to(np.arange(length), tokens.shape)
-    logits = [run_stage(graph.prefill, weights, states, tokens, positions, lengths)]
-    for index in range(steps.shape[1]):
-        at = np.full((batch, 1), length + index)
-        logits.append(run_stage(graph.decode, weights, states, steps[:, index : index + 1], at, lengths + index + 1))
-    return logits
+    for state in graph.states:
+        shape = (*state.shape[:2], 0, *state.shape[3:]) if state.kind == "cache" else state.shape
+        states |= {(state.name, layer): np.zeros(shape) for layer in state.layers}
+    return states
+
+
+def with_parts(graph: ModelGraph, weights: WeightSource) -> WeightSource:
+    """A source that also knows weights which a pass put together from rows of others."""
+    parts = {weight.name: weight.parts for weight in graph.weights if weight.parts}
+
+    def source(name: str, layer: int | None) -> Array:
+        if name in parts:
+            return np.concatenate([weights(part, layer) for part in parts[name]])
+        return weights(name, layer)
+
+    return source
 
 
 def run_stage(
