@@ -1,8 +1,10 @@
-"""Texts to plans, for the tests of lowering: everything from buffers, nothing from the disk."""
+"""Texts to plans, for the tests of lowering: texts come from buffers; of imported files only the names are on disk."""
 
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 
 import msgspec
 
@@ -15,7 +17,8 @@ from pllm_lang.resolve.modules import Module
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding, Severity
 
-ROOT = os.path.join(os.path.sep, "nowhere")
+_FOLDER = tempfile.TemporaryDirectory()
+ROOT = os.path.realpath(_FOLDER.name)
 
 HEAD = """pllm 1
 format fx = fixed(64, 18)
@@ -73,7 +76,10 @@ class Case(msgspec.Struct):
 def lower(text: str, head: str = HEAD, files: dict[str, str] | None = None) -> Case:
     """The last plan of the text, which stands under `head`; `files` are further modules by file name."""
     path = os.path.join(ROOT, "main.pllm")
-    buffers = {os.path.join(ROOT, name): other for name, other in (files or {}).items()}
+    buffers: dict[str, str] = {}
+    for name, other in (files or {}).items():
+        Path(ROOT, name).touch()
+        buffers[os.path.join(ROOT, name)] = other
     opened = open_project([path], ROOT, {**buffers, path: head + text})
     module = opened.project.modules[opened.project.main[0]]
     decl = [d for d in module.file.decls if isinstance(d, syn.Plan)][-1]

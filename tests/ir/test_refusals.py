@@ -103,5 +103,5 @@ def test_a_format_mismatch_names_the_conversion() -> None:
 
 
 def test_findings_that_name_resolution_has_told_are_not_told_again() -> None:
-    case = lower("plan p { input x: fx[2] from client facts \"gone.json\" }")
+    case = lower('plan p { input x: fx[2] from client facts "gone.json" }')
     assert len({(f.code, f.span) for f in case.findings}) == len(case.findings) == 1

@@ -20,7 +20,9 @@ def plan(text: str) -> Case:
 
 
 def test_a_repeat_keeps_one_body_and_carries_names() -> None:
-    case = plan("repeat i in 0..<4 carrying [h] {\n a = mul(h, w[2 * i + 1])\n h = add(a, h)\n }\n output h to client")
+    case = plan(
+        "repeat i in 0..<4 carrying [h] {\n a = mul(h, w[2 * i + 1])\n h = add(a, h)\n }\n output h to client"
+    )
     assert case.codes == []
     (node,) = case.plan.stages[0].body
     assert isinstance(node, Repeat)
@@ -40,7 +42,9 @@ def test_equal_indices_have_one_form() -> None:
 
 
 def test_repeats_inside_each_other() -> None:
-    case = plan("repeat i in 0..<2 carrying [h] {\n repeat j in 0..<4 carrying [h] {\n h = mul(h, w[4 * i + j])\n }\n }")
+    case = plan(
+        "repeat i in 0..<2 carrying [h] {\n repeat j in 0..<4 carrying [h] {\n h = mul(h, w[4 * i + j])\n }\n }"
+    )
     assert case.codes == []
     outer = case.plan.stages[0].body[0]
     assert isinstance(outer, Repeat)
@@ -71,13 +75,21 @@ REFUSED = {
         "h",
     ),
     "carrying a family": ("repeat i in 0..<3 carrying [w] { a = mul(h, h) }", "types.carried", "w"),
-    "the variable as a value": ("repeat i in 0..<3 carrying [h] { h = mul(h, i) }", "types.not_an_operand", "i"),
+    "the variable as a value": (
+        "repeat i in 0..<3 carrying [h] { h = mul(h, i) }",
+        "types.not_an_operand",
+        "i",
+    ),
     "a name of the body outside": (
         "repeat i in 0..<3 carrying [h] { a = mul(h, h) h = add(a, a) }\n b = add(a, h)",
         "names.unknown",
         "a",
     ),
-    "a declaration inside": ("repeat i in 0..<3 { weight u: fx[2] public }", "stages.misplaced", "weight u: fx[2] public"),
+    "a declaration inside": (
+        "repeat i in 0..<3 { weight u: fx[2] public }",
+        "stages.misplaced",
+        "weight u: fx[2] public",
+    ),
     "too many turns": ("repeat i in 0..<10^12 carrying [h] { h = mul(h, h) }", "limits.repeat", "0..<10^12"),
 }
 
@@ -134,9 +146,15 @@ MEETING = {
     "twice": ("one = x\n one = x", "stages.written_twice"),
     "twice by index": ("kv[1] = x\n repeat i in 0..<2 { kv[i] = x }", "stages.written_twice"),
     "every turn": ("repeat i in 0..<3 { one = x }", "stages.written_twice"),
-    "one member every turn": ("repeat i in 0..<2 { repeat j in 0..<4 { kv[i + j] = x } }", "stages.written_twice"),
+    "one member every turn": (
+        "repeat i in 0..<2 { repeat j in 0..<4 { kv[i + j] = x } }",
+        "stages.written_twice",
+    ),
     "read after": ("one = x\n a = add(one, x)", "stages.read_after_write"),
-    "an earlier turn's": ("repeat i in 1..<8 { a = add(x, kv[i - 1])\n kv[i] = a }", "stages.read_after_write"),
+    "an earlier turn's": (
+        "repeat i in 1..<8 { a = add(x, kv[i - 1])\n kv[i] = a }",
+        "stages.read_after_write",
+    ),
     "another type": ("one = linear(x, x)", "types.format_mismatch"),
     "a whole family": ("kv = x", "types.index"),
     "beyond the family": ("kv[8] = x", "types.index"),

@@ -43,7 +43,11 @@ def test_using_fills_defaults_in_and_binds_roles_by_name() -> None:
 def test_roles_can_be_bound_explicitly() -> None:
     (step,) = body("y = linear(x, w) using masked(preparation: inference, inference: preparation)").steps()
     assert step.use is not None
-    assert dict(step.use.roles) == {"client": "client", "preparation": "inference", "inference": "preparation"}
+    assert dict(step.use.roles) == {
+        "client": "client",
+        "preparation": "inference",
+        "inference": "preparation",
+    }
 
 
 def test_the_party_and_what_is_assumed() -> None:
@@ -112,14 +116,18 @@ def test_parts_of_a_step_are_found_in_the_text() -> None:
 
 
 def test_one_slip_costs_one_finding() -> None:
-    case = body("y = linear(x, v[0])\n  t = addd(y, y)\n  u = add(t, x)\n  r = mul(u, u)\n  output r to client")
+    case = body(
+        "y = linear(x, v[0])\n  t = addd(y, y)\n  u = add(t, x)\n  r = mul(u, u)\n  output r to client"
+    )
     assert case.told() == [("names.unknown", "addd")]
     assert [step.types for step in case.steps()[1:]] == [(UNKNOWN,), (UNKNOWN,)]
     assert not case.lowered.complete
 
 
 def test_all_slips_are_told_in_one_run() -> None:
-    case = body("a = linear(x, v[9])\n  b = add(x, w)\n  c = linear(x, w) using masked(bits: 31)\n  d = add(x, nix)")
+    case = body(
+        "a = linear(x, v[9])\n  b = add(x, w)\n  c = linear(x, w) using masked(bits: 31)\n  d = add(x, nix)"
+    )
     assert case.told() == [
         ("types.index", "9"),
         ("types.shape_mismatch", "w"),

@@ -15,12 +15,11 @@ from pllm_lang.ir.lower.admits import admits, allowed_text
 from pllm_lang.ir.lower.clauses import party
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.naming import constants, look
-from pllm_lang.ir.lower.report import report, report_fault, span_of
+from pllm_lang.ir.lower.report import declared, report, report_fault, span_of, suggest
 from pllm_lang.ir.lower.types import intern_format, read_format
 from pllm_lang.ir.words import show_expr
 from pllm_lang.resolve.constants import Fault, evaluate, evaluate_integer, evaluate_number
 from pllm_lang.resolve.modules import ConstValue
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 
 Arguments: TypeAlias = dict[str, syn.Entry]
@@ -73,7 +72,7 @@ def report_unknown_argument(
     ctx: Context, entry: syn.Entry, known: list[str], anchor: syn.Anchor, name: str
 ) -> None:
     listed = ", ".join(f"`{item}`" for item in known)
-    help = did_you_mean(entry.name, known) or (f"it takes {listed}" if known else "it takes none")
+    help = suggest(ctx, entry.name, known) or (f"it takes {listed}" if known else "it takes none")
     message = f"`{name}` has no parameter `{entry.name}`"
     report(ctx, "params.unknown", message, span_of(ctx, anchor, entry), help, data={"name": entry.name})
 
@@ -91,14 +90,16 @@ def read_argument(ctx: Context, spec: ParamSpec, expr: syn.Expr, anchor: syn.Anc
         return value
     message = f"`{spec.name}` is {describe(spec)}; {show_expr(value)} is not"
     data = {"value": show_expr(value), "limit": allowed_text(spec.allowed).removeprefix(" ")}
-    report(ctx, "params.out_of_range", message, span_of(ctx, anchor, expr), _meant(spec, value), data=data)
+    report(
+        ctx, "params.out_of_range", message, span_of(ctx, anchor, expr), _meant(ctx, spec, value), data=data
+    )
     return None
 
 
-def _meant(spec: ParamSpec, value: ex.Expr) -> str:
+def _meant(ctx: Context, spec: ParamSpec, value: ex.Expr) -> str:
     if not isinstance(value, ex.Ref) or not isinstance(spec.allowed, ex.ListOf):
         return ""
-    return did_you_mean(value.name, [item.name for item in spec.allowed.items if isinstance(item, ex.Ref)])
+    return suggest(ctx, value.name, (item.name for item in spec.allowed.items if isinstance(item, ex.Ref)))
 
 
 def _value(ctx: Context, spec: ParamSpec, expr: syn.Expr, anchor: syn.Anchor) -> ex.Expr | None:
@@ -199,8 +200,7 @@ def find_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> tuple[st
     if binding is not None:
         report(ctx, "names.wrong_kind", f"`{name}` is a {binding.kind}, not a component", span)
         return None
-    known = [local for local, found in scope.items() if found.kind == "component"]
-    help = did_you_mean(name, known) or "import it, for example from `std.components`"
+    help = suggest(ctx, name, declared(ctx, "component")) or "import it, for example from `std.components`"
     message = f"no component `{name}` is defined here" if name else "a component's name is needed here"
     report(ctx, "names.unknown", message, span, help, data={"name": name})
     return None

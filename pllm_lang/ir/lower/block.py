@@ -95,8 +95,9 @@ def block_results(ctx: Context, block: syn.Block, outer: Frame, call: syn.Call, 
                 check_type(ctx, result, named.type)
             results.append((named.id, named.type))
             continue
-        message = f"the block `{block.name.id}` makes no `{result.name.id}`"
-        report(ctx, "names.unknown", message, span_of(ctx, block, block.name))
+        if not ctx.stopped:
+            message = f"the block `{block.name.id}` makes no `{result.name.id}`"
+            report(ctx, "names.unknown", message, span_of(ctx, block, block.name))
         results.append((new_value(ctx, result.name.id, origin_of(ctx, step, call)), UNKNOWN))
     ctx.frame = outer
     return results

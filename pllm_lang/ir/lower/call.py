@@ -13,12 +13,11 @@ from pllm_lang.ir.lower.argument import Arguments, Params, read_params, report_u
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.conversion import conversion_help, signature_text
 from pllm_lang.ir.lower.operand import new_value, read_operand
-from pllm_lang.ir.lower.report import origin_of, report, span_of
+from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
 from pllm_lang.ir.lower.signature import Misfit, Types, given_types, infer_types
 from pllm_lang.ir.lower.suffix import Suffix
 from pllm_lang.ir.lower.types import show_type
 from pllm_lang.ir.plan import UNKNOWN, Operand, Step, TensorType
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Label
 
@@ -237,10 +236,10 @@ def _lower_inner(
     name = call.callee.id if isinstance(call.callee, syn.Name) else ""
     callee = find_operator(ctx, name)
     if callee is None:
-        known = [n for n, binding in ctx.frame.module.scope.items() if binding.kind == "operator"]
         message = f"no operator `{name}` is defined here" if name else "only a name can be called"
         span = span_of(ctx, anchor, call.callee)
-        report(ctx, "names.unknown", message, span, did_you_mean(name, known), data={"name": name})
+        help = suggest(ctx, name, declared(ctx, "operator"))
+        report(ctx, "names.unknown", message, span, help, data={"name": name})
         return None
     if not callee.structural:
         help = f"give it a line of its own, `t = {name}(...)`, so that `using` and `@` say how it is done"

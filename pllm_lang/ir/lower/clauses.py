@@ -13,9 +13,8 @@ import msgspec
 from pllm_lang.catalog.records import Holding
 from pllm_lang.ir.lower.condition import read_condition, tightened
 from pllm_lang.ir.lower.context import Context
-from pllm_lang.ir.lower.report import report, span_of
+from pllm_lang.ir.lower.report import declared, report, span_of, suggest
 from pllm_lang.ir.plan import Bound, Placement
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 
 
@@ -98,7 +97,7 @@ def party(ctx: Context, name: str, node: syn.Node, anchor: syn.Anchor) -> str:
     """The name of a party; under a policy it must be one of the policy's."""
     if ctx.policy is not None and name not in ctx.policy.parties:
         known = ctx.policy.parties
-        help = did_you_mean(name, known) or "its parties are " + ", ".join(known)
+        help = suggest(ctx, name, known) or "its parties are " + ", ".join(known)
         message = f"the policy `{ctx.policy.name}` has no party `{name}`"
         report(ctx, "names.unknown", message, span_of(ctx, anchor, node), help, data={"name": name})
     return name
@@ -120,9 +119,8 @@ def read_holding(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Placement:
     binding = ctx.frame.module.scope.get(callee.id) if isinstance(callee, syn.Name) else None
     record = ctx.library.get(binding.key) if binding else None
     if binding is None or not isinstance(record, Holding):
-        known = [name for name, found in ctx.frame.module.scope.items() if found.kind == "holding"]
         name = callee.id if isinstance(callee, syn.Name) else ""
-        help = did_you_mean(name, known) or "import one, for example from `std.holdings`"
+        help = suggest(ctx, name, declared(ctx, "holding")) or "import one, for example from `std.holdings`"
         span = span_of(ctx, anchor, expr)
         report(ctx, "names.unknown", "a holding is needed after `as`", span, help, data={"name": name})
         return Placement()

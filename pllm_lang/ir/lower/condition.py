@@ -12,10 +12,9 @@ from fractions import Fraction
 
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.naming import constants
-from pllm_lang.ir.lower.report import report, report_fault, span_of
+from pllm_lang.ir.lower.report import report, report_fault, span_of, suggest
 from pllm_lang.ir.plan import Bound
 from pllm_lang.resolve.constants import Fault, Number_, evaluate_number
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 
 # Slots that a plan may state an upper bound of; `abs` is how people write `max_abs`.
@@ -91,7 +90,7 @@ def _bounds(
         return [(name, Bound(LOWER_SLOTS[slot], ">=", str(value)))]
     if slot not in UPPER_SLOTS and slot not in LOWER_SLOTS:
         known = (*UPPER_SLOTS, *LOWER_SLOTS)
-        help = did_you_mean(slot, known) or "known are " + ", ".join(known)
+        help = suggest(ctx, slot, known) or "known are " + ", ".join(known)
         return _refuse(ctx, subject, anchor, f"no bound can be stated of `{slot}`", help)
     side = "from above" if slot in UPPER_SLOTS else "from below"
     return _refuse(ctx, whole, anchor, f"`{slot}` is bounded {side} only")

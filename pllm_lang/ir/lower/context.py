@@ -101,6 +101,7 @@ class Frame(msgspec.Struct):
     loop: int = -1
     stage: str = ""
     body: tuple[syn.Stmt, ...] = ()
+    later: dict[str, Span] | None = None
 
 
 class Carrier(msgspec.Struct, frozen=True):
@@ -158,4 +159,5 @@ class Context(msgspec.Struct):
     facts: list[FactsFile] = []
     loops: int = 0
     requirements: int = 0
+    suggestions: int = 0
     stopped: bool = False

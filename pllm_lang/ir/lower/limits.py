@@ -10,6 +10,8 @@ MAX_REPEAT_DEPTH = 8
 MAX_TURNS = 2**20
 # Members of one family.
 MAX_FAMILY = 2**20
+# Findings of one lowering that look for what was probably meant.
+MAX_SUGGESTIONS = 50
 # Dimensions and entries of one tensor.
 MAX_RANK = 8
 MAX_ENTRIES = 2**50

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from pllm_lang.ir.lower.context import Context, Exactly, Named, Scope, Value
-from pllm_lang.ir.lower.report import report, span_of
+from pllm_lang.ir.lower.report import report, span_of, suggest
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.resolve.constants import Fault, Lookup
 from pllm_lang.resolve.modules import ConstValue
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.resolve.units import Problem
 from pllm_lang.syntax.nodes import Name, Step
 from pllm_lang.text.finding import Label, Span
-
 
 # The problem of a name whose own problem has been told.
 TOLD = Problem("", "")
@@ -59,19 +58,18 @@ def report_unknown(ctx: Context, name: str, span: Span, what: str = "value") -> 
         message = f"`{name}` is used before it is defined"
         report(ctx, "names.unknown", message, span, "", (Label(later, "defined here"),), {"name": name})
         return
-    known = [*all_names(ctx), *ctx.frame.module.scope]
+    known = chain(all_names(ctx), ctx.frame.module.scope)
     message = f"no {what} `{name}` is defined here"
-    report(ctx, "names.unknown", message, span, did_you_mean(name, known), data={"name": name})
+    report(ctx, "names.unknown", message, span, suggest(ctx, name, known), data={"name": name})
 
 
 def _defined_later(ctx: Context, name: str) -> Span | None:
     """Where a later statement of the same body gives the name a value."""
-    for stmt in ctx.frame.body:
-        if isinstance(stmt, Step):
-            for target in stmt.targets:
-                if target.name.id == name:
-                    return span_of(ctx, stmt, target)
-    return None
+    frame = ctx.frame
+    if frame.later is None:
+        steps = (stmt for stmt in reversed(frame.body) if isinstance(stmt, Step))
+        frame.later = {t.name.id: span_of(ctx, stmt, t) for stmt in steps for t in stmt.targets}
+    return frame.later.get(name)
 
 
 def all_names(ctx: Context) -> Iterator[str]:
@@ -96,7 +94,7 @@ def constants(ctx: Context) -> Lookup:
         if named is not None:
             problem = Problem("numbers.not_constant", f"`{name.id}` is known only when the plan runs")
             return Fault(name, problem)
-        help = did_you_mean(name.id, [*module.constants, *all_names(ctx)])
+        help = suggest(ctx, name.id, chain(module.constants, all_names(ctx)))
         return Fault(name, Problem("names.unknown", f"no constant `{name.id}` is defined here", help))
 
     return lookup

@@ -13,11 +13,10 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir.lower.body import Place, lower_body
 from pllm_lang.ir.lower.context import Context, Frame, Scope
-from pllm_lang.ir.lower.report import origin_of, report, span_of
+from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
 from pllm_lang.ir.plan import Plan, Stage
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.resolve.modules import Module, Project
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding, Severity, Span
 
@@ -59,8 +58,7 @@ def _place_under(ctx: Context, decl: syn.Plan, under: syn.Word) -> None:
     if binding is not None and isinstance(record, Policy):
         ctx.policy, ctx.policy_key = record, binding.key
         return
-    known = [name for name, found in scope.items() if found.kind == "policy"]
-    help = did_you_mean(under.id, known) or "declare it, or import it from `std.policies`"
+    help = suggest(ctx, under.id, declared(ctx, "policy")) or "declare it, or import it from `std.policies`"
     message = f"no policy `{under.id}` is defined here"
     report(ctx, "names.unknown", message, span_of(ctx, decl, under), help, data={"name": under.id})
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from pllm_lang.catalog.expr import Origin
 from pllm_lang.ir.lower.context import Context
+from pllm_lang.ir.lower.limits import MAX_SUGGESTIONS
 from pllm_lang.resolve.constants import Fault
+from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax.nodes import Anchor, Node
 from pllm_lang.text.finding import Finding, Label, Severity, Span
 
@@ -38,6 +42,17 @@ def report(
     if call is not None:
         labels = (*labels, Label(Span(call.file, call.start, call.end), "expanded from this call"))
     ctx.findings.append(Finding(code, message, span, severity, labels=labels, help=help, data=data or {}))
+
+
+def suggest(ctx: Context, name: str, known: Iterable[str]) -> str:
+    """`did you mean ...?`, "" where nothing is alike; looked for at the first findings only, since it is slow."""
+    ctx.suggestions += 1
+    return did_you_mean(name, known) if ctx.suggestions <= MAX_SUGGESTIONS else ""
+
+
+def declared(ctx: Context, *kinds: str) -> Iterator[str]:
+    """The module-level names of some kinds of declaration."""
+    return (name for name, binding in ctx.frame.module.scope.items() if binding.kind in kinds)
 
 
 def report_fault(ctx: Context, fault: Fault, anchor: Anchor) -> None:

@@ -17,13 +17,12 @@ from pllm_lang.ir.lower.context import Context, StateName, Value
 from pllm_lang.ir.lower.facts import facts_of
 from pllm_lang.ir.lower.naming import define, look
 from pllm_lang.ir.lower.operand import member_index, new_value, read_operand
-from pllm_lang.ir.lower.report import origin_of, report, span_of
+from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
 from pllm_lang.ir.lower.state import note_write
 from pllm_lang.ir.lower.suffix import Suffix, read_suffix
 from pllm_lang.ir.lower.types import show_type
 from pllm_lang.ir.plan import UNKNOWN, Member, Operand, StateWrite, TensorType
 from pllm_lang.resolve.modules import Binding
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Span
 
@@ -113,9 +112,9 @@ def _report_callee(ctx: Context, step: syn.Step, callee: syn.Name) -> None:
         help = "a component stands after `using`" if binding.kind == "component" else ""
         report(ctx, "names.wrong_kind", message, span, help)
         return
-    known = [name for name, found in scope.items() if found.kind in ("operator", "block")]
     message = f"no operator or block `{callee.id}` is defined here"
-    report(ctx, "names.unknown", message, span, did_you_mean(callee.id, known), data={"name": callee.id})
+    help = suggest(ctx, callee.id, declared(ctx, "operator", "block"))
+    report(ctx, "names.unknown", message, span, help, data={"name": callee.id})
 
 
 def _not_a_call(ctx: Context, step: syn.Step) -> Results:

@@ -53,8 +53,9 @@ def _named_format(ctx: Context, name: syn.Name, anchor: syn.Anchor) -> int | Non
         return known
     record = ctx.library.get(binding.key)
     if not isinstance(record, Format):
-        message = f"`{name.id}` is a {binding.kind}, not a format"
-        report(ctx, "types.not_a_format", message, span_of(ctx, anchor, name))
+        if binding.kind != "format":  # else its declaration has a finding of its own
+            message = f"`{name.id}` is a {binding.kind}, not a format"
+            report(ctx, "types.not_a_format", message, span_of(ctx, anchor, name))
         return None
     index = ctx.format_index[binding.key] = intern_format(ctx, record)
     return index

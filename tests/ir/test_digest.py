@@ -1,0 +1,138 @@
+"""The digest of a plan: what leaves no trace in it, and that everything else does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pllm_lang.ir.canonical import canonical_plan
+from pllm_lang.ir.digest import plan_digest
+from tests.ir.lowering import Case, lower
+from tests.ir.random_plans import Text, Writing, texts, write
+
+FLAGS = ("rename", "reorder", "layout", "split")
+
+
+def lowered(text: Text, how: Writing) -> Case:
+    main, files = write(text, how)
+    case = lower(main, "", files)
+    assert case.codes == [], (main, case.findings)
+    return case
+
+
+def digest(case: Case) -> str:
+    return plan_digest(case.plan, case.library)
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+@settings(max_examples=25, deadline=None)
+@given(text=texts(), seed=st.integers(1, 1000))
+def test_one_way_of_writing_leaves_no_trace(flag: str, text: Text, seed: int) -> None:
+    assert digest(lowered(text, Writing(seed, **{flag: True}))) == digest(lowered(text, Writing()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=texts(), seed=st.integers(1, 1000))
+def test_all_ways_of_writing_together_leave_no_trace(text: Text, seed: int) -> None:
+    how = Writing(seed, rename=True, reorder=True, layout=True, split=True)
+    assert digest(lowered(text, how)) == digest(lowered(text, Writing()))
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=texts())
+def test_the_canonical_form_is_its_own(text: Text) -> None:
+    form = canonical_plan(lowered(text, Writing()).plan)
+    assert canonical_plan(form) == form
+
+
+PLAN = """plan p under pol {
+  input x: fx[3, 3] from client where abs(x) <= 12
+  input z: fx[3, 3] from client where abs(z) <= 12
+  weight w[0..<4]: fx[3, 3] public
+  state s: fx[3, 3] where abs(s) <= 9
+  a = sub(x, z) @ client assume abs(a) <= 20
+  b = linear(a, w[1]) using masked(bits: 32)
+  c = scale(a, by: 2)
+  repeat i in 0..<4 carrying [c] {
+    d = mul(c, w[i])
+    c = add(d, x)
+  }
+  s = c
+  requires error(a) <= 1/2
+  output c to client
+}
+"""
+
+CHANGES = {
+    "operands exchanged": ("sub(x, z)", "sub(z, x)"),
+    "another operator": ("sub(x, z)", "add(x, z)"),
+    "another bound": ("abs(x) <= 12", "abs(x) <= 13"),
+    "another assumption": ("abs(a) <= 20", "abs(a) <= 21"),
+    "another party": ("@ client assume", "@ inference assume"),
+    "another parameter": ("by: 2", "by: 3"),
+    "another component parameter": ("bits: 32", "bits: 64"),
+    "another member": ("w[1]", "w[2]"),
+    "another index": ("mul(c, w[i])", "mul(c, w[3 - i])"),
+    "another turn": ("0..<4 carrying", "0..<3 carrying"),
+    "another value in a turn": ("add(d, x)", "add(d, z)"),
+    "another invariant": ("abs(s) <= 9", "abs(s) <= 8"),
+    "another state value": ("s = c", "s = a"),
+    "another requirement": ("1/2", "1/4"),
+    "another output": ("output c to client", "output a to client"),
+    "another receiver": ("output c to client", "output c to inference"),
+    "no component": (" using masked(bits: 32)", ""),
+    "another family": ("w[0..<4]: fx", "w[0..<5]: fx"),
+    "owned weight": ("[3, 3] public", "[3, 3] secret from [inference]"),
+    "another format": ("fixed(64, 18)", "fixed(64, 17)"),
+    "another rule of the component": ("integer in [16, 32, 64]", "integer in [32, 64]"),
+    "another adversary": ("corrupts 1 of [preparation, inference]", "corrupts 1 of [client, inference]"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_of_meaning_shows(name: str) -> None:
+    old, new = CHANGES[name]
+    before = lower(PLAN)
+    head = before.module.source.text.removesuffix(PLAN)
+    after = lower(PLAN.replace(old, new), head.replace(old, new))
+    assert before.codes == after.codes == []
+    assert digest(before) != digest(after)
+
+
+SAME = {
+    "defaults written out": ("bits: 32)", "bits: 32, mode: fast)"),
+    "a constant written out": ("w[0..<4]", "w[0..<n_layers]"),
+    "a bound said twice": ("abs(x) <= 12", "abs(x) <= 12 and abs(x) <= 12"),
+    "an index otherwise": ("mul(c, w[i])", "mul(c, w[2 * i - i])"),
+    "a number otherwise": ("1/2", "0.5"),
+    "operands by name": ("sub(x, z)", "sub(y: z, x: x)"),
+    "a parameter's name in another order": ("masked(bits: 32)", "masked(mode: fast, bits: 32)"),
+    "documentation": ("plan p", "## What it is for.\nplan p"),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_another_way_to_say_it_does_not_show(name: str) -> None:
+    old, new = SAME[name]
+    before, after = lower(PLAN), lower(PLAN.replace(old, new))
+    assert before.codes == after.codes == []
+    assert digest(before) == digest(after)
+
+
+def test_equal_inputs_used_alike_are_exchangeable_and_others_are_not() -> None:
+    alike = (
+        "plan p {{ input x: fx[2] from client input z: fx[2] from client y = add({0}) output y to client }}"
+    )
+    assert digest(lower(alike.format("x, z"))) == digest(lower(alike.format("z, x")))
+    apart = alike.replace("input z: fx[2] from client", "input z: fx[2] from client where abs(z) <= 1")
+    assert digest(lower(apart.format("x, z"))) != digest(lower(apart.format("z, x")))
+
+
+def test_long_chains_do_not_exhaust_the_stack() -> None:
+    steps = "\n".join(f"y{k + 1} = add(y{k}, x)" for k in range(3000))
+    case = lower(
+        f"plan p {{ input x: fx[2] from client\n y0 = add(x, x)\n{steps}\n output y3000 to client }}"
+    )
+    assert case.codes == []
+    assert digest(case).startswith("sha256:")
