@@ -10,10 +10,8 @@ from fractions import Fraction
 
 import msgspec
 
-from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term
-from pllm_lang.catalog.expr import Expr, ListOf
-from pllm_lang.catalog.facts import Exact
+from pllm_lang.catalog.closed import closed_value
+from pllm_lang.catalog.expr import ListOf
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.read.module import AnyRecord
 from pllm_lang.catalog.records import AdversaryRule, ClaimRule, Policy
@@ -113,7 +111,7 @@ def loosened(base: Policy, policy: Policy) -> list[str]:
         if sort in base.security and _number(bits) < _number(base.security[sort]):
             found.append(f"it asks for {bits} bits of {sort} security instead of {base.security[sort]}")
     for name in _BUDGETS:
-        new, old = _value(policy.fields.get(name)), _value(base.fields.get(name))
+        new, old = closed_value(policy.fields.get(name)), closed_value(base.fields.get(name))
         if old is not None and name in policy.fields and (new is None or new > old):
             found.append(f"its `{name}` is {new or 'unknown'} instead of {old}")
     apart = (
@@ -125,10 +123,6 @@ def loosened(base: Policy, policy: Policy) -> list[str]:
     for claim in policy.claims:
         found += _claim_loosened(claim, [c for c in base.claims if c.claim == claim.claim])
     return found
-
-
-def _value(expr: Expr | None) -> Exact | None:
-    return exact_term(expr, Env()) if expr is not None else None
 
 
 def _groups(policy: Policy) -> list[frozenset[str]]:

@@ -35,6 +35,7 @@ from pllm_lang.syntax.nodes import (
 
 Number_: TypeAlias = int | Fraction
 FUNCTIONS = ("min", "max", "floor", "ceil")
+ARITHMETIC = ("+", "-", "*", "/", "^")
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -123,17 +124,23 @@ def _unary(expr: Unary, lookup: Lookup) -> ConstValue | Fault:
 
 
 def _binary(expr: Binary, lookup: Lookup) -> ConstValue | Fault:
-    if expr.op not in _ARITHMETIC:
+    if expr.op not in ARITHMETIC:
         return _not_constant(expr)
     left, right = evaluate_number(expr.left, lookup), evaluate_number(expr.right, lookup)
     if isinstance(left, Fault):
         return left
     if isinstance(right, Fault):
         return right
-    value = _ARITHMETIC[expr.op](left, right)
+    value = calculate(expr.op, left, right)
+    return Fault(expr, value) if isinstance(value, Problem) else value
+
+
+def calculate(op: str, left: Number_, right: Number_) -> Number_ | Problem:
+    """`left op right` for `+ - * / ^`, exactly and within limits."""
+    value = _ARITHMETIC[op](left, right)
     if isinstance(value, Problem):
-        return Fault(expr, value)
-    return exact(Fraction(value)) if within_limits(value) else Fault(expr, _too_large())
+        return value
+    return exact(Fraction(value)) if within_limits(value) else _too_large()
 
 
 def _too_large() -> Problem:

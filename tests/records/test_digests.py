@@ -1,5 +1,6 @@
 """Content digests: blind to files, formatting and order, sensitive to every number."""
 
+import tempfile
 from pathlib import Path
 
 from hypothesis import given
@@ -33,8 +34,13 @@ def digests(folder: Path, name: str, text: str) -> dict[str, str]:
 
 def test_formatting_comments_order_and_file_name_do_not_count(tmp_path: Path) -> None:
     base = digests(tmp_path, "base", BASE)
-    head, operator, component = BASE.partition("operator")[0], *BASE.partition("operator")[2].split("component")
-    swapped = f"{head}\n# moved\ncomponent{component}\n\n## Doubled.\noperator{operator}".replace("  ", "      ")
+    head, operator, component = (
+        BASE.partition("operator")[0],
+        *BASE.partition("operator")[2].split("component"),
+    )
+    swapped = f"{head}\n# moved\ncomponent{component}\n\n## Doubled.\noperator{operator}".replace(
+        "  ", "      "
+    )
     assert digests(tmp_path, "other", swapped) == base
     assert len(set(base.values())) == 2
 
@@ -66,8 +72,6 @@ def test_a_changed_operator_changes_what_stands_on_it(tmp_path: Path) -> None:
 
 @given(st.sampled_from(["2 * x", "<= 2 *", "[16, 32]", "< 2^", "- 1", '"1"', '"test/doubling"', '"signed"']))
 def test_every_number_and_text_counts(part: str) -> None:
-    import tempfile
-
     changed = {
         "2 * x": "3 * x", "<= 2 *": "<= 3 *", "[16, 32]": "[16, 64]", "< 2^": "< 3^", "- 1": "- 2",
         '"1"': '"2"', '"test/doubling"': '"test/other"', '"signed"': '"other"',

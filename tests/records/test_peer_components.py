@@ -1,4 +1,4 @@
-"""The components of the SDK stand in the library as its own listing has them (`tests/data/peer/ORIGIN.md`)."""
+"""The components of the SDK stand in the library as its listing has them (`tests/data/peer/ORIGIN.md`)."""
 
 import json
 from pathlib import Path

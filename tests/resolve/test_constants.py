@@ -61,7 +61,10 @@ def test_order_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_lists_texts_and_functions(tmp_path: Path) -> None:
-    found = constants(tmp_path, 'const A = [1, [2, 3], "x"]\nconst B = A[1][0]\nconst C = ceil(max(1/2, 3/2))\nconst D = true\n')
+    found = constants(
+        tmp_path,
+        'const A = [1, [2, 3], "x"]\nconst B = A[1][0]\nconst C = ceil(max(1/2, 3/2))\nconst D = true\n',
+    )
     assert found == {"A": (1, (2, 3), "x"), "B": 2, "C": 2, "D": True}
 
 
@@ -71,7 +74,10 @@ def test_lists_texts_and_functions(tmp_path: Path) -> None:
         ("const A = " + "9" * 3_000_000, "syntax"),
         ("const A = 9^(9^9)", "numbers.too_large"),
         ("const A = 2^8000\nconst B = A * A\n", "numbers.too_large"),
-        ("const A = [" + ", ".join(["1"] * 300) + "]\nconst B = [" + ", ".join(["A"] * 300) + "]\n", "numbers.too_large"),
+        (
+            "const A = [" + ", ".join(["1"] * 300) + "]\nconst B = [" + ", ".join(["A"] * 300) + "]\n",
+            "numbers.too_large",
+        ),
         ("const A = 1e-9999\n", "numbers.too_large"),
         ("const A = (1/3)^(2^30)\n", "numbers.too_large"),
     ],

@@ -16,7 +16,12 @@ def codes(path: Path, root: Path) -> list[str]:
 
 
 def test_modules_come_after_what_they_stand_on(tmp_path: Path) -> None:
-    write(tmp_path, a='import "b.pllm" [B]\nconst A = B\n', b='import "c.pllm" [C]\nconst B = C\n', c="const C = 1\n")
+    write(
+        tmp_path,
+        a='import "b.pllm" [B]\nconst A = B\n',
+        b='import "c.pllm" [C]\nconst B = C\n',
+        c="const C = 1\n",
+    )
     project = load([str(tmp_path / "a.pllm")], str(tmp_path), {})
     assert list(project.modules) == ["./c", "./b", "./a"]
     assert project.main == ("./a",)
@@ -54,7 +59,12 @@ def test_a_link_may_not_lead_out_of_the_project(tmp_path: Path) -> None:
     write(outside, secret="const S = 1\n")
     (inside / "link.pllm").symlink_to(outside / "secret.pllm")
     (inside / "folder").symlink_to(outside)
-    write(inside, a='import "link.pllm" [S]\n', b='import "folder/secret.pllm" [S]\n', c='import "../outside/secret.pllm" [S]\n')
+    write(
+        inside,
+        a='import "link.pllm" [S]\n',
+        b='import "folder/secret.pllm" [S]\n',
+        c='import "../outside/secret.pllm" [S]\n',
+    )
     for name in "abc":
         assert codes(inside / f"{name}.pllm", inside) == ["modules.outside_project"]
     assert codes(inside / "c.pllm", tmp_path) == ["names.unused"]
@@ -84,7 +94,11 @@ def test_a_file_that_is_no_text_is_a_finding(tmp_path: Path) -> None:
 
 def test_an_unused_import_has_a_safe_fix_that_leaves_a_clean_file(tmp_path: Path) -> None:
     path = tmp_path / "a.pllm"
-    write(tmp_path, a='import "b.pllm" [P, Q, R]\nconst A = P + R\n', b="const P = 1\nconst Q = 2\nconst R = 3\n")
+    write(
+        tmp_path,
+        a='import "b.pllm" [P, Q, R]\nconst A = P + R\n',
+        b="const P = 1\nconst Q = 2\nconst R = 3\n",
+    )
     (finding,) = load([str(path)], str(tmp_path), {}).findings
     assert finding.severity is Severity.WARNING
     (fix,) = finding.fixes
@@ -93,7 +107,7 @@ def test_an_unused_import_has_a_safe_fix_that_leaves_a_clean_file(tmp_path: Path
     for edit in fix.edits:
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     path.write_text(text)
-    assert "import \"b.pllm\" [P, R]" in text
+    assert 'import "b.pllm" [P, R]' in text
     assert load([str(path)], str(tmp_path), {}).findings == ()
 
 

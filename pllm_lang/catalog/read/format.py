@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pllm_lang.catalog.closed import closed_value
 from pllm_lang.catalog.expr import Apply, Expr, Num, Ref
 from pllm_lang.catalog.read.body import read_body
 from pllm_lang.catalog.read.context import Context
@@ -64,9 +65,10 @@ def make_format(name: str, value: Expr) -> Format:
 
 
 def _integer(value: Expr | None) -> int:
-    if not isinstance(value, Num) or "/" in value.value:
+    number = closed_value(value)
+    if not isinstance(number, int):
         raise BadFormat("a format is made of whole numbers and constants")
-    return int(value.value)
+    return number
 
 
 def _bits(bits: int) -> int:
