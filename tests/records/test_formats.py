@@ -33,12 +33,10 @@ def test_an_int_of_n_bits_is_two_s_complement(bits: int) -> None:
 def test_an_int_between_bounds_takes_the_bits_it_needs(low: int, more: int) -> None:
     made = make_format("f", Apply("int", (Num(str(low)), Num(str(low + more)))))
     assert (int(made.low), int(made.high)) == (low, low + more)
-    fits = [
-        b
-        for b in range(1, 64)
-        if (0 <= low and low + more < 2**b) or (-(2 ** (b - 1)) <= low and low + more < 2 ** (b - 1))
-    ]
-    assert made.bits == (fits[0] if low >= 0 else next(b for b in fits if -(2 ** (b - 1)) <= low))
+    widths = range(1, 64)
+    unsigned = [bits for bits in widths if low >= 0 and low + more < 2**bits]
+    signed = [bits for bits in widths if low >= -(2 ** (bits - 1)) and low + more < 2 ** (bits - 1)]
+    assert made.bits == min(unsigned or signed)
 
 
 @given(st.integers(2, 10**9))
