@@ -169,55 +169,10 @@ def _bounds(constructor: str, numbers: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _width(low: int, high: int) -> int:
-    """Bits that hold every value from `low` to `high`: unsigned where none is negative, else two's complement."""
+    """Bits that hold `low` to `high`: unsigned where nothing is negative, else two's complement."""
     if low >= 0:
         return max(high.bit_length(), 1)
     return max((-low - 1).bit_length(), max(high, 0).bit_length()) + 1
-
-
-_EXPONENTS.get(numbers[0] if numbers else 0, 0)))))
-    if len(numbers) != 1 or not 2 <= exponent <= 15 or not exponent + 2 <= _bits(numbers[0]) <= 128:
-        raise BadFormat("`float` takes its bits and, except for 16, 32 and 64, `exponent:` bits")
-    mantissa = numbers[0] - 1 - exponent
-    largest = (
-        (2 ** (mantissa + 1) - 1) * 2 ** (2 ** (exponent - 1) - 1 - mantissa)
-        if 2 ** (exponent - 1) - 1 >= mantissa
-        else 0
-    )
-    if not largest:
-        raise BadFormat("this float has more fraction bits than its exponent can reach")
-    return Format(name, "float", str(-largest), str(largest), bits=numbers[0])
-
-
-def _index(name: str, numbers: tuple[int, ...], _named: dict[str, Expr]) -> Format:
-    if not numbers:
-        return Format(name, "index")
-    low, high = _bounds("index", numbers)
-    return Format(name, "index", str(low), str(high), bits=_width(low, high))
-
-
-def _label(name: str, numbers: tuple[int, ...], _named: dict[str, Expr]) -> Format:
-    if len(numbers) > 1:
-        raise BadFormat("`label` takes its bits")
-    return Format(name, "label", bits=_bits(numbers[0]) if numbers else 0)
-
-
-def _boolean(name: str, numbers: tuple[int, ...], _named: dict[str, Expr]) -> Format:
-    if numbers:
-        raise BadFormat("`boolean` takes no argument")
-    return Format(name, "boolean", "0", "1", bits=1)
-
-
-def _bounds(constructor: str, numbers: tuple[int, ...]) -> tuple[int, int]:
-    if len(numbers) != 2 or numbers[0] > numbers[1]:
-        raise BadFormat(
-            f"`{constructor}` takes the lowest and the highest value, as in `{constructor}(-128, 128)`"
-        )
-    return numbers[0], numbers[1]
-
-
-def _width(low: int, high: int) -> int:
-    return max((-low - 1).bit_length() + 1 if low < 0 else 0, high.bit_length() + (1 if low < 0 else 0), 1)
 
 
 _EXPONENTS = {16: 5, 32: 8, 64: 11}
