@@ -20,6 +20,8 @@ from pllm_lang.interchange.errors import DocumentError
 
 MAX_DEPTH = 127
 """Deepest nesting of arrays and objects that the native reader follows."""
+MAX_SAFE_INTEGER = 2**53 - 1
+"""Largest integer that every JSON reader keeps exactly (RFC 7493)."""
 U64_MAX = 2**64 - 1
 U64_DIGITS = 20
 MAX_DIGITS = 1000

@@ -15,9 +15,8 @@ from pllm_lang.interchange.compilation.request import CompileRequest, RegionOper
 from pllm_lang.interchange.compilation.selection import Candidates, Choice
 from pllm_lang.interchange.errors import Diagnostic, InterchangeError
 from pllm_lang.interchange.experiment.check import experiment_from_spec
+from pllm_lang.interchange.reading import MAX_SAFE_INTEGER
 
-MAX_SAFE_INTEGER = 2**53 - 1
-"""Largest integer that every JSON reader keeps exactly (RFC 7493)."""
 MAX_THREADS = 32
 RING_REPRESENTATIONS = frozenset({"masked_ring", "additive_share"})
 """What an integer matrix product modulo 2**32 computes on without opening it."""

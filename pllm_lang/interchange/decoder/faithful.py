@@ -8,7 +8,7 @@ asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,10 +17,11 @@ from pllm_lang.interchange.decoder.gemma4_config import IGNORED as GEMMA_IGNORED
 from pllm_lang.interchange.decoder.gemma4_config import OUTER_MUST_BE as GEMMA_OUTER
 from pllm_lang.interchange.decoder.gemma4_config import TextConfig as Gemma4Text
 from pllm_lang.interchange.decoder.phi_config import LongRope, PhiConfig
+from pllm_lang.interchange.decoder.plan import Workload
 from pllm_lang.interchange.decoder.qwen3_5_config import OuterConfig as Qwen35Outer
 from pllm_lang.interchange.decoder.qwen3_5_config import TextConfig as Qwen35Text
 from pllm_lang.interchange.decoder.qwen_config import Qwen2Config, Qwen3Config
-from pllm_lang.interchange.reading import JsonText, as_object
+from pllm_lang.interchange.reading import MAX_SAFE_INTEGER, JsonText, as_list, as_object
 from pllm_lang.models.irrelevant_keys import IRRELEVANT_KEYS
 
 
@@ -114,8 +115,8 @@ KNOWN: dict[str, dict[str, frozenset[str]]] = {
 """The keys that the adapters of the SDK read, for each object of the configuration."""
 
 
-def dropped_keys(family: str, read: JsonText) -> dict[str, str]:
-    """Keys of an accepted configuration that the plan is not faithful to, with the reason."""
+def dropped_keys(family: str, read: JsonText, work: Workload) -> dict[str, str]:
+    """Keys of an accepted configuration, or of the workload, that the plan is not faithful to, and why."""
     config: dict[str, Any] = read.value
     twice = (*read.top_duplicates, *read.inner_duplicates)
     found = dict.fromkeys(twice, "occurs twice, the last one counts")
@@ -125,9 +126,22 @@ def dropped_keys(family: str, read: JsonText) -> dict[str, str]:
             why = _why_dropped(key, values[key], config)
             if why:
                 found[f"{path}.{key}" if path else key] = why
+    unsafe = (*_unsafe_numbers(config), *_unsafe_numbers(msgspec.to_builtins(work)))
+    found |= dict.fromkeys(unsafe, f"other readers lose integers beyond {MAX_SAFE_INTEGER}")
     if family == "phi3" and config["max_position_embeddings"] % config[FLOORED]:
         found[FLOORED] = "the format rounds the scaling factor down to a whole number"
     return found | FAMILY_FAULTS.get(family, {})
+
+
+def _unsafe_numbers(value: Any, path: str = "") -> Iterator[str]:
+    """Paths of numbers too large for readers that hold integers in doubles."""
+    entries, items = as_object(value), as_list(value)
+    for key, inner in (entries or {}).items():
+        yield from _unsafe_numbers(inner, f"{path}.{key}" if path else key)
+    for inner in items or ():
+        yield from _unsafe_numbers(inner, path)
+    if isinstance(value, int | float) and abs(value) > MAX_SAFE_INTEGER:
+        yield path
 
 
 def _why_dropped(key: str, value: Any, config: Mapping[str, Any]) -> str:

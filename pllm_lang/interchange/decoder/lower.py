@@ -49,7 +49,7 @@ def decoder_plan(
     read = read_config(config)
     family = read.value["model_type"]
     lowered = FAMILIES[family](read.value, work)
-    if not lossy and (dropped := dropped_keys(family, read)):
+    if not lossy and (dropped := dropped_keys(family, read, work)):
         raise NotFaithful(dropped)
     prefill, decode = (lowered.build(phase) for phase in phases(work))
     return seal(DecoderDocument(lowered.family, lowered.adapter, lowered.config_digest, prefill, decode))
