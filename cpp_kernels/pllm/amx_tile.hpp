@@ -1,0 +1,153 @@
+// The product of tile.hpp on AMX. Digit rows are the rows of its first factor as they lie, a panel is its second.
+#pragma once
+#include "tile.hpp"
+
+namespace pllm {
+
+constexpr long tile_rows = 16;           // digit rows, outputs and groups of k's of a tile
+constexpr long tile_width = 64;          // k's of a tile
+constexpr long panel_step = panel * 4L;  // bytes between groups of k's
+constexpr long few_rows = 4;             // up to which a tile of 16 rows is not worth its loads
+
+struct TileShapes {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+// Tiles 0 to 3 hold sums, 4 and 5 digits, 6 and 7 weights.
+#define PLLM_TILE_LOAD(tile, from, stride) \
+  asm volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(from), "r"(long(stride)) : "memory")
+#define PLLM_TILE_STORE(tile, to, stride) \
+  asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(to), "r"(long(stride)) : "memory")
+#define PLLM_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile ::)
+#define PLLM_TILE_DOT(sums, digits, weights) asm volatile("tdpbusd %%tmm" #weights ", %%tmm" #digits ", %%tmm" #sums ::)
+
+// Where the four tiles of sums are, for 32 rows by 32 outputs or 16 rows by 64.
+struct SumTiles {
+  std::int32_t* at[4];
+};
+
+void load_sums(const SumTiles& sums, bool resume) {
+  if (!resume) {
+    PLLM_TILE_ZERO(0);
+    PLLM_TILE_ZERO(1);
+    PLLM_TILE_ZERO(2);
+    PLLM_TILE_ZERO(3);
+    return;
+  }
+  PLLM_TILE_LOAD(0, sums.at[0], panel_step);
+  PLLM_TILE_LOAD(1, sums.at[1], panel_step);
+  PLLM_TILE_LOAD(2, sums.at[2], panel_step);
+  PLLM_TILE_LOAD(3, sums.at[3], panel_step);
+}
+
+void store_sums(const SumTiles& sums) {
+  PLLM_TILE_STORE(0, sums.at[0], panel_step);
+  PLLM_TILE_STORE(1, sums.at[1], panel_step);
+  PLLM_TILE_STORE(2, sums.at[2], panel_step);
+  PLLM_TILE_STORE(3, sums.at[3], panel_step);
+}
+
+const std::int8_t* fetch(const std::int8_t* ahead, long lines) {
+  for (long line = 0; line < lines; ++line) __builtin_prefetch(ahead + line * 64);
+  return ahead + lines * 64;
+}
+
+// 32 digit rows and half the panel: every tile that is loaded is used twice.
+const std::int8_t* square(const Strip& strip, long row, long output, const std::int8_t* ahead) {
+  std::int32_t* target = strip.sums + row * panel + output;
+  const SumTiles sums{{target, target + 16, target + 16 * panel, target + 16 * panel + 16}};
+  const Digit* digits = strip.digits + row * strip.stride;
+  const Digit* below = digits + tile_rows * strip.stride;
+  const std::int8_t* weights = strip.weights + output * 4;
+  const long stride = long(strip.stride);
+  load_sums(sums, strip.resume);
+  for (long k = 0; k < strip.width; k += tile_width, weights += tile_rows * panel_step) {
+    PLLM_TILE_LOAD(4, digits + k, stride);
+    PLLM_TILE_LOAD(6, weights, panel_step);
+    PLLM_TILE_LOAD(7, weights + 64, panel_step);
+    PLLM_TILE_DOT(0, 4, 6);
+    PLLM_TILE_LOAD(5, below + k, stride);
+    PLLM_TILE_DOT(1, 4, 7);
+    PLLM_TILE_DOT(2, 5, 6);
+    PLLM_TILE_DOT(3, 5, 7);
+    ahead = fetch(ahead, strip.pace);
+  }
+  store_sums(sums);
+  return ahead;
+}
+
+// 16 digit rows and the whole panel.
+const std::int8_t* flat(const Strip& strip, long row, const std::int8_t* ahead) {
+  std::int32_t* target = strip.sums + row * panel;
+  const SumTiles sums{{target, target + 16, target + 32, target + 48}};
+  const Digit* digits = strip.digits + row * strip.stride;
+  const std::int8_t* weights = strip.weights;
+  const long stride = long(strip.stride);
+  load_sums(sums, strip.resume);
+  for (long k = 0; k < strip.width; k += tile_width, weights += tile_rows * panel_step) {
+    PLLM_TILE_LOAD(4, digits + k, stride);
+    PLLM_TILE_LOAD(6, weights, panel_step);
+    PLLM_TILE_DOT(0, 4, 6);
+    PLLM_TILE_LOAD(7, weights + 64, panel_step);
+    PLLM_TILE_DOT(1, 4, 7);
+    PLLM_TILE_LOAD(6, weights + 128, panel_step);
+    PLLM_TILE_DOT(2, 4, 6);
+    PLLM_TILE_LOAD(7, weights + 192, panel_step);
+    PLLM_TILE_DOT(3, 4, 7);
+    ahead = fetch(ahead, strip.pace);
+  }
+  store_sums(sums);
+  return ahead;
+}
+
+void multiply_tiles(const Strip& strip, long rows) {
+  const std::int8_t* ahead = strip.ahead;
+  long row = 0;
+  for (; row + tile_rows < rows; row += 2 * tile_rows)
+    for (long output = 0; output < panel; output += panel / 2) ahead = square(strip, row, output, ahead);
+  if (row < rows) flat(strip, row, ahead);
+}
+
+// 4-bit weights of a chunk, as bytes.
+void widen_chunk(const std::int8_t* pairs, long width, std::int8_t* weights) {
+  for (long step = 0; step < width / Isa::group; ++step, pairs += panel_step / 2, weights += panel_step) {
+    Isa::Weights loaded[Isa::columns];
+    load_weights<4, Isa::columns>(pairs, loaded);
+    for (int c = 0; c < Isa::columns; ++c) *(Stored*)(weights + c * vector_bytes) = loaded[c];
+  }
+}
+
+struct Tiles {
+  template <int Bits>
+  static void multiply(Strip strip, long rows) {
+    if (rows <= few_rows) return multiply_strip<Bits>(strip, rows);
+    const TileShapes shapes;
+    asm volatile("ldtilecfg %0" ::"m"(shapes));
+    alignas(cache_line) std::int8_t bytes[Bits == 8 ? 1 : chunk * panel];
+    const long steps = (rows + 2 * tile_rows - 1) / (2 * tile_rows) * 2;
+    strip.pace = strip.near ? 0 : (tile_width * panel / 64 * Bits / 8 + steps - 1) / steps;
+    const std::int8_t* next = strip.weights;
+    for (long left = strip.width; left > 0; left -= chunk) {
+      strip.width = left < chunk ? left : chunk;
+      strip.weights = next;
+      next = strip.ahead = next + strip.width * panel * Bits / 8;
+      if (Bits == 4) {
+        widen_chunk(strip.weights, strip.width, bytes);
+        strip.weights = bytes;
+      }
+      multiply_tiles(strip, rows);
+      strip.digits += chunk;
+      strip.resume = true;
+    }
+    asm volatile("tilerelease" ::);
+  }
+};
+
+#undef PLLM_TILE_LOAD
+#undef PLLM_TILE_STORE
+#undef PLLM_TILE_ZERO
+#undef PLLM_TILE_DOT
+
+}  // namespace pllm

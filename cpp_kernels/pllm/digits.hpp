@@ -1,0 +1,106 @@
+// Inputs, written as rows of digits: x = sum of digit_l * base^l, one row of digits for each l.
+//
+// Unsigned digits are the bytes of x. Signed digits are the bytes (or 16-bit halves) of x + B, each less half the
+// base, where B has half the base in every place: the carries do themselves. A residue modulo q is first moved to
+// -q/2..q/2 when digits are signed, so that it needs no more of them.
+#pragma once
+#include "matrix.hpp"
+
+namespace pllm {
+
+using Digit = Isa::Digit;
+constexpr int digit_bits = int(sizeof(Digit)) * 8;
+constexpr bool signed_digits = Digit(-1) < Digit(0);
+constexpr std::uint64_t half_digit = std::uint64_t(1) << (digit_bits - 1);
+constexpr std::uint64_t every_half = digit_bits == 8 ? 0x8080808080808080u : 0x8000800080008000u;
+
+// The most that the absolute value of a digit can be, and why Isa::fold 32-bit sums never overflow.
+constexpr long largest_digit = signed_digits ? long(half_digit) : (1L << digit_bits) - 1;
+static_assert(Isa::fold * 128 * largest_digit <= 0x7fffffffL, "sums of a fold must stay below 2^31");
+static_assert(Isa::fold % Isa::group == 0 && Isa::padding % Isa::group == 0, "folds and padding are whole groups");
+
+// What the inputs of one operation are; see operations.hpp for who fills it in.
+struct Inputs {
+  const void* data;
+  long rows, width;        // width is K
+  bool columns;            // data is [width, rows] instead of [rows, width]
+  std::uint64_t largest;   // greater inputs are refused
+  std::uint64_t modulus;   // 0, or q when residues are to be centred
+  int digits;              // per input
+};
+
+int ring_digits(int bits) { return (bits + digit_bits - 1) / digit_bits; }
+
+// How many digits hold every residue of q.
+int residue_digits(std::uint64_t q) {
+  const std::uint64_t largest = signed_digits ? q / 2 : q - 1;
+  const std::uint64_t room = signed_digits ? every_half - (every_half >> (digit_bits - 1)) : ~std::uint64_t(0);
+  int digits = 1;
+  while (largest > room >> (64 - digit_bits * digits)) ++digits;
+  return digits;
+}
+
+// Digits of `count` inputs that lie together; false when one is out of range. Digit row l starts at l * stride.
+template <class Value>
+bool split(const Value* __restrict values, long count, const Inputs& inputs, Digit* __restrict digits, std::size_t stride) {
+  const Value largest = Value(inputs.largest), modulus = Value(inputs.modulus);
+  const Value bias = signed_digits ? Value(every_half) : Value(0), flip = signed_digits ? Value(half_digit) : Value(0);
+  Value worst = 0;
+  for (long k = 0; k < count; ++k) worst = values[k] > worst ? values[k] : worst;
+  if (worst > largest) return false;
+  if (!signed_digits || modulus == 0) {
+    for (int l = 0; l < inputs.digits; ++l)
+      for (long k = 0; k < count; ++k) digits[l * stride + k] = Digit(((values[k] + bias) >> (digit_bits * l)) ^ flip);
+    return true;
+  }
+  const Value half = modulus / 2;
+  for (int l = 0; l < inputs.digits; ++l)
+    for (long k = 0; k < count; ++k) {
+      const Value centred = values[k] > half ? Value(values[k] - modulus) : values[k];
+      digits[l * stride + k] = Digit(((centred + bias) >> (digit_bits * l)) ^ flip);
+    }
+  return true;
+}
+
+// Signed bytes are one digit: themselves, or plus 128 where digits are unsigned.
+bool split(const std::int8_t* __restrict values, long count, const Inputs&, Digit* __restrict digits, std::size_t) {
+  for (long k = 0; k < count; ++k) digits[k] = signed_digits ? Digit(values[k]) : Digit(values[k] ^ -128);
+  return true;
+}
+
+// Rows first..last of inputs that lie row by row.
+template <class Value>
+bool split_rows(const Inputs& inputs, long first, long last, Digit* digits, std::size_t stride) {
+  bool valid = true;
+  for (long row = first; row < last; ++row, digits += inputs.digits * stride)
+    valid = split(static_cast<const Value*>(inputs.data) + row * inputs.width, inputs.width, inputs, digits, stride) && valid;
+  return valid;
+}
+
+// The same of inputs that lie column by column: turned over in small blocks first.
+template <class Value>
+bool split_columns(const Inputs& inputs, long first, long last, Digit* digits, std::size_t stride) {
+  constexpr long block_rows = 8, block_width = 256;
+  const Value* data = static_cast<const Value*>(inputs.data);
+  alignas(cache_line) Value block[block_rows][block_width];
+  bool valid = true;
+  for (long row = first; row < last; row += block_rows) {
+    const long rows = last - row < block_rows ? last - row : block_rows;
+    for (long k = 0; k < inputs.width; k += block_width) {
+      const long width = inputs.width - k < block_width ? inputs.width - k : block_width;
+      for (long i = 0; i < width; ++i)
+        for (long r = 0; r < rows; ++r) block[r][i] = data[(k + i) * inputs.rows + row + r];
+      for (long r = 0; r < rows; ++r)
+        valid = split(block[r], width, inputs, digits + ((row - first + r) * inputs.digits) * stride + k, stride) && valid;
+    }
+  }
+  return valid;
+}
+
+template <class Value>
+bool split_part(const Inputs& inputs, long first, long last, Digit* digits, std::size_t stride) {
+  return inputs.columns ? split_columns<Value>(inputs, first, last, digits, stride)
+                        : split_rows<Value>(inputs, first, last, digits, stride);
+}
+
+}  // namespace pllm

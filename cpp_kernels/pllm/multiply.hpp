@@ -1,0 +1,147 @@
+// One product: inputs become digits, block by block; threads take panels; each result is written once.
+#pragma once
+#include "finish.hpp"
+#include "pool.hpp"
+#include "tile.hpp"
+#ifdef PLLM_AMX
+#include "amx_tile.hpp"
+#endif
+
+namespace pllm {
+
+constexpr std::size_t block_bytes = std::size_t(512) << 10;  // of digits: they stay in the second cache
+constexpr std::size_t near_bytes = std::size_t(1) << 20;      // a matrix that stays in the second cache between calls
+constexpr long fewest_digits = 128;                          // digit rows that are worth a pass over the weights
+constexpr long small_work = 2000000;                         // products that are not worth waking a thread for
+constexpr long task_outputs = 64;                            // outputs that a thread takes at a time
+
+enum Status : int { done = 0, out_of_range = 1, out_of_memory = 2 };
+
+struct Product {
+  const Matrix* matrix;
+  Inputs inputs;
+  Finish finish;
+  void* results;
+  Digit* digits;
+  std::size_t stride;      // of digit rows, in digits
+  long first, last;        // rows of this block
+  long rows_a_part;        // rows that a thread splits at a time
+  std::atomic<bool> valid;
+};
+
+// Rows of digits lie an odd number of cache lines apart, so that they do not all fall into one set of the first cache.
+std::size_t digit_stride(const Matrix& matrix) {
+  const std::size_t lines = round_up(matrix.padded * sizeof(Digit), cache_line) / cache_line;
+  return (lines | 1) * cache_line / sizeof(Digit);
+}
+
+template <class Operation>
+void split_task(void* job, long part) {
+  Product& product = *static_cast<Product*>(job);
+  const long from = product.first + part * product.rows_a_part;
+  const long to = from + product.rows_a_part < product.last ? from + product.rows_a_part : product.last;
+  Digit* digits = product.digits + (from - product.first) * Operation::digits * product.stride;
+  if (!split_part<typename Operation::Value>(product.inputs, from, to, digits, product.stride)) product.valid.store(false);
+}
+
+// Results of one row and one panel, to where they belong.
+template <class Result>
+void store(const Product& product, long row, long first_output, const Result* __restrict values) {
+  const long left = product.matrix->outputs - first_output;
+  const long count = left < panel ? left : panel;
+  Result* results = static_cast<Result*>(product.results);
+  if (product.inputs.columns) {
+    const long rows = product.inputs.rows;
+    for (long j = 0; j < count; ++j) results[(first_output + j) * rows + row] = values[j];
+  } else if (count == panel) {
+    std::memcpy(results + row * product.matrix->outputs + first_output, values, panel * sizeof(Result));
+  } else {
+    std::memcpy(results + row * product.matrix->outputs + first_output, values, count * sizeof(Result));
+  }
+}
+
+template <class Operation>
+void finish_row(const Product& product, long row, long panel_index, const typename Operation::Totals& totals) {
+  alignas(cache_line) typename Operation::Result results[panel];
+  Operation::finish(totals, product.finish, product.matrix->offsets + panel_index * panel, results);
+  store(product, row, panel_index * panel, results);
+}
+
+template <int Bits>
+void multiply_part(const Product& product, long panel_index, long row, long digit_rows, long k, long width, std::int32_t* sums) {
+  const Matrix& matrix = *product.matrix;
+  const Strip strip{step_of(matrix, panel_index, k), product.digits + row * product.stride + k, product.stride,
+                    width, false, matrix.bytes < near_bytes, sums, nullptr, 0};
+  Tiles::multiply<Bits>(strip, digit_rows);
+}
+
+// One panel and a strip of rows. K is cut into folds of equal length, short enough for 32-bit sums.
+template <class Operation, int Bits>
+void multiply_rows(const Product& product, long panel_index, long row, long rows) {
+  using Totals = typename Operation::Totals;
+  constexpr long digits = Operation::digits;
+  alignas(cache_line) std::int32_t sums[strip_digits * panel];
+  const long first_digits = (row - product.first) * digits, padded = product.matrix->padded;
+  if (padded <= Operation::fold) {
+    multiply_part<Bits>(product, panel_index, first_digits, rows * digits, 0, padded, sums);
+    for (long r = 0; r < rows; ++r) {
+      alignas(cache_line) Totals totals{};
+      Operation::absorb(sums + r * digits * panel, product.finish, totals);
+      finish_row<Operation>(product, row + r, panel_index, totals);
+    }
+    return;
+  }
+  alignas(cache_line) Totals totals[strip_digits / digits] = {};
+  const long folds = (padded + Operation::fold - 1) / Operation::fold;
+  const long width = long(round_up((padded + folds - 1) / folds, Isa::padding));
+  for (long k = 0; k < padded; k += width) {
+    multiply_part<Bits>(product, panel_index, first_digits, rows * digits, k, padded - k < width ? padded - k : width, sums);
+    for (long r = 0; r < rows; ++r) Operation::absorb(sums + r * digits * panel, product.finish, totals[r]);
+  }
+  for (long r = 0; r < rows; ++r) finish_row<Operation>(product, row + r, panel_index, totals[r]);
+}
+
+template <class Operation, int Bits>
+void panels_task(void* job, long task) {
+  const Product& product = *static_cast<Product*>(job);
+  constexpr long panels = panel < task_outputs ? task_outputs / panel : 1;
+  const long end = (task + 1) * panels < product.matrix->panels ? (task + 1) * panels : product.matrix->panels;
+  for (long index = task * panels; index < end; ++index)
+    multiply_rows<Operation, Bits>(product, index, product.first, product.last - product.first);
+}
+
+void run(Pool& pool, bool small, Pool::Task task, Product& product, long count) {
+  if (!small) return pool.run(task, &product, count);
+  for (long i = 0; i < count; ++i) task(&product, i);
+}
+
+template <class Operation, int Bits>
+Status multiply(Pool& pool, Product& product) {
+  constexpr long digits = Operation::digits;
+  constexpr long panels = panel < task_outputs ? task_outputs / panel : 1;
+  const Matrix& matrix = *product.matrix;
+  const long rows = product.inputs.rows;
+  product.inputs.digits = digits;
+  product.stride = digit_stride(matrix);
+  product.valid.store(true);
+  const std::size_t row_bytes = digits * product.stride * sizeof(Digit);
+  long block = long(block_bytes / row_bytes);
+  if (block < fewest_digits / digits) block = fewest_digits / digits;
+  if (block > strip_digits / digits) block = strip_digits / digits;
+  if (block > rows) block = rows;
+  Scratch* scratch = pool.borrow((block * digits + Isa::spare_rows) * product.stride * sizeof(Digit));
+  if (scratch == nullptr) return out_of_memory;
+  product.digits = static_cast<Digit*>(scratch->memory);
+  for (product.first = 0; product.first < rows && product.valid.load(); product.first = product.last) {
+    product.last = product.first + block < rows ? product.first + block : rows;
+    const long now = product.last - product.first;
+    const bool small = matrix.outputs * matrix.padded * now * digits < small_work;
+    product.rows_a_part = small ? now : (now + 4 * pool.threads - 1) / (4 * pool.threads);
+    run(pool, small || now * matrix.padded < 20000, split_task<Operation>, product, (now + product.rows_a_part - 1) / product.rows_a_part);
+    if (product.valid.load()) run(pool, small, panels_task<Operation, Bits>, product, (matrix.panels + panels - 1) / panels);
+  }
+  pool.give_back(scratch);
+  return product.valid.load() ? done : out_of_range;
+}
+
+}  // namespace pllm

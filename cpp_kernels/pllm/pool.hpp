@@ -1,0 +1,142 @@
+// Threads that stay: they spin for a moment after their last task, then sleep. The caller always works too, and
+// never waits for a thread that sleeps. One job at a time; a second caller does its job alone.
+#pragma once
+#include "memory.hpp"
+
+namespace pllm {
+
+constexpr int spins = 4000;  // of a worker, before it sleeps
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  asm volatile("yield");
+#endif
+}
+
+struct Scratch {
+  std::size_t bytes;
+  void* memory;
+};
+
+struct Pool {
+  using Task = void (*)(void* job, long index);
+
+  explicit Pool(int threads) : threads(threads) {}
+
+  ~Pool() {
+    stopping.store(true);
+    wake();
+    for (int i = 0; i < started; ++i) workers[i].join();
+    if (Scratch* scratch = spare.exchange(nullptr)) drop(scratch);
+  }
+
+  // task(job, i) for every i below count.
+  void run(Task task, void* job, long count) {
+    if (threads == 1 || count == 1 || busy.exchange(true)) {
+      for (long i = 0; i < count; ++i) task(job, i);
+      return;
+    }
+    start();
+    current_task = task;
+    current_job = job;
+    current_count = count;
+    next.store(0);
+    open.store(true);
+    wake();
+    work();
+    open.store(false);
+    while (inside.load() != 0) pause_cpu();
+    busy.store(false);
+  }
+
+  // Memory that lasts one call, kept for the next; null when there is none.
+  Scratch* borrow(std::size_t bytes) {
+    Scratch* scratch = spare.exchange(nullptr);
+    if (scratch != nullptr && scratch->bytes >= bytes) return scratch;
+    if (scratch != nullptr) drop(scratch);
+    void* memory = allocate(bytes);
+    if (memory == nullptr) return nullptr;
+    scratch = static_cast<Scratch*>(std::malloc(sizeof(Scratch)));
+    if (scratch == nullptr) {
+      std::free(memory);
+      return nullptr;
+    }
+    *scratch = {bytes, memory};
+    return scratch;
+  }
+
+  void give_back(Scratch* scratch) {
+    if (Scratch* other = spare.exchange(scratch)) drop(other);
+  }
+
+  const int threads;
+
+ private:
+  static constexpr int most_workers = 31;
+
+  static void drop(Scratch* scratch) {
+    std::free(scratch->memory);
+    std::free(scratch);
+  }
+
+  void start() {
+    try {
+      while (started < threads - 1) {
+        workers[started] = std::thread(&Pool::live, this);
+        ++started;
+      }
+    } catch (...) {
+    }  // the system refuses more threads: those that there are, and the caller, do the work
+  }
+
+  void wake() {
+    generation.fetch_add(1);
+    if (sleeping.load() == 0) return;
+    std::lock_guard<std::mutex> guard(lock);
+    bell.notify_all();
+  }
+
+  void work() {
+    for (long i = next.fetch_add(1); i < current_count; i = next.fetch_add(1)) current_task(current_job, i);
+  }
+
+  void live() {
+    unsigned seen = 0;
+    while (!stopping.load()) {
+      inside.fetch_add(1);
+      if (open.load()) work();
+      inside.fetch_sub(1);
+      seen = await(seen);
+    }
+  }
+
+  unsigned await(unsigned seen) {
+    for (int i = 0; i < spins; ++i) {
+      const unsigned now = generation.load();
+      if (now != seen) return now;
+      pause_cpu();
+    }
+    std::unique_lock<std::mutex> guard(lock);
+    sleeping.fetch_add(1);
+    while (generation.load() == seen) bell.wait(guard);
+    sleeping.fetch_sub(1);
+    return generation.load();
+  }
+
+  std::thread workers[most_workers];
+  int started = 0;
+  std::atomic<bool> stopping{false}, busy{false}, open{false};
+  std::atomic<int> inside{0}, sleeping{0};
+  std::atomic<unsigned> generation{0};
+  std::atomic<long> next{0};
+  std::atomic<Scratch*> spare{nullptr};
+  Task current_task = nullptr;
+  void* current_job = nullptr;
+  long current_count = 0;
+  std::mutex lock;
+  std::condition_variable bell;
+};
+
+}  // namespace pllm

@@ -1,0 +1,22 @@
+// Every header of the system that the kernels use. Included first, so that what a compiler is told about the target
+// of the kernels does not touch the functions of the system.
+#pragma once
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+#ifdef __aarch64__
+#include <arm_neon.h>
+#endif

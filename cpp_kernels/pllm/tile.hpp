@@ -1,0 +1,128 @@
+// The inner loop: sums[r][j] = sum over k of digits[r][k] * weights[k][j], for a panel and a strip of digit rows.
+//
+// Every operation is this product of integers; they differ in how inputs become digits and in what is made of the sums.
+#pragma once
+#include "digits.hpp"
+
+namespace pllm {
+
+using Loaded = Isa::Bytes __attribute__((aligned(vector_bytes), may_alias));
+using Stored = Isa::Sums __attribute__((aligned(sizeof(Isa::Sums)), may_alias));
+constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
+constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
+constexpr long fetching_tiles = 4;     // that share the fetching of the next chunk
+
+// Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
+struct Strip {
+  const std::int8_t* weights;
+  const Digit* digits;
+  std::size_t stride;
+  long width;  // k's
+  bool resume;  // add to the sums that are there
+  bool near;    // the whole matrix is in the second cache: nothing to fetch ahead
+  std::int32_t* sums;
+  const std::int8_t* ahead;  // the chunk that comes next, fetched while this one is used
+  long pace;                 // bytes of it that a step of a tile fetches
+};
+
+template <int Bits, int Columns>
+void load_weights(const std::int8_t* step, Isa::Weights (&weights)[Columns]) {
+  if constexpr (Bits == 8) {
+    for (int c = 0; c < Columns; ++c) weights[c] = Isa::widen(*(const Loaded*)(step + c * vector_bytes));
+  } else {
+    using Unsigned = std::uint8_t __attribute__((vector_size(vector_bytes)));
+    for (int c = 0; c < Columns; c += 2) {
+      const Isa::Bytes pair = *(const Loaded*)(step + c / 2 * vector_bytes);
+      weights[c] = Isa::widen((pair & 15) - 8);
+      weights[c + 1] = Isa::widen((Isa::Bytes)((Unsigned)pair >> 4) - 8);
+    }
+  }
+}
+
+// Rows digit rows from `row`, and the vectors from..from + Columns of the panel.
+template <int Rows, int Columns, int Bits>
+void tile(const Strip& strip, long row, int from) {
+  constexpr long step_bytes = long(panel) * Isa::group * Bits / 8;
+  constexpr int width = panel / Isa::columns;
+  const std::int8_t* weights = strip.weights + from * vector_bytes * Bits / 8;
+  const std::size_t stride = strip.stride;
+  const long pace = row < fetching_tiles * Isa::rows ? strip.pace : 0;
+  const std::int8_t* ahead = strip.ahead + row / Isa::rows * (strip.width / Isa::group) * pace;
+  const Digit* digits = strip.digits + row * stride;
+  std::int32_t* target = strip.sums + row * panel + from * width;
+  Isa::Sums sums[Rows][Columns] = {};
+  if (strip.resume) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < Columns; ++c) sums[r][c] = *(const Stored*)(target + r * panel + c * width);
+  }
+  for (long step = strip.width / Isa::group; step > 0; --step, weights += step_bytes, digits += Isa::group, ahead += pace) {
+    if (pace > 0) __builtin_prefetch(ahead);
+    if (pace > 64) __builtin_prefetch(ahead + 64);
+    Isa::Weights loaded[Columns];
+    load_weights<Bits, Columns>(weights, loaded);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < Columns; ++c) sums[r][c] = Isa::dot(sums[r][c], digits + r * stride, loaded[c]);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < Columns; ++c) *(Stored*)(target + r * panel + c * width) = sums[r][c];
+}
+
+template <int Bits, int Rows>
+void short_tile(const Strip& strip, long row, long rows) {
+  if constexpr (Rows > 0) {
+    if (rows == Rows) return tile<Rows, Isa::columns, Bits>(strip, row, 0);
+    short_tile<Bits, Rows - 1>(strip, row, rows);
+  }
+}
+
+// More digit rows than a tile takes, but few enough to read each weight once: half the panel at a time.
+template <int Bits, int Rows>
+bool tall_tile(const Strip& strip, long rows) {
+  if constexpr (Rows > Isa::rows) {
+    if (rows != Rows) return tall_tile<Bits, Rows - 1>(strip, rows);
+    for (int from = 0; from < Isa::columns; from += Isa::columns / 2) tile<Rows, Isa::columns / 2, Bits>(strip, 0, from);
+    return true;
+  }
+  return false;
+}
+
+template <int Bits>
+void multiply_chunk(const Strip& strip, long rows) {
+  if (tall_tile<Bits, Isa::tall_rows>(strip, rows)) return;
+  for (long row = 0; row < rows; row += Isa::rows)
+    short_tile<Bits, Isa::rows>(strip, row, rows - row < Isa::rows ? rows - row : Isa::rows);
+}
+
+// `rows` digit rows. One tile reads all its weights at once; more share each chunk of weights while it is near.
+template <int Bits>
+void multiply_strip(Strip strip, long rows) {
+  if (rows <= Isa::rows) return multiply_chunk<Bits>(strip, rows);
+  const long tiles = (rows + Isa::rows - 1) / Isa::rows;
+  const long step_bytes = panel * Isa::group * Bits / 8;
+  strip.pace = strip.near ? 0 : step_bytes / (tiles < fetching_tiles ? tiles : fetching_tiles);
+  for (long left = strip.width; left > 0; left -= chunk) {
+    strip.width = left < chunk ? left : chunk;
+    strip.ahead = strip.weights + strip.width / Isa::group * step_bytes;
+    multiply_chunk<Bits>(strip, rows);
+    strip.weights = strip.ahead;
+    strip.digits += chunk;
+    strip.resume = true;
+  }
+}
+
+#ifndef PLLM_AMX
+struct Tiles {
+  template <int Bits>
+  static void multiply(const Strip& strip, long rows) {
+    multiply_strip<Bits>(strip, rows);
+  }
+};
+#endif
+
+}  // namespace pllm
