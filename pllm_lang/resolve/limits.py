@@ -6,10 +6,6 @@ MAX_NUMBER_BITS = 8_192
 MAX_DECIMAL_EXPONENT = 2_000
 # Entries of a constant list, nested ones together.
 MAX_LIST_ENTRIES = 65_536
-# Files of one project that one call reads.
-MAX_MODULES = 2_000
 # Bytes of a facts file and of a model configuration, and tensors that a facts file may speak of.
 MAX_JSON_BYTES = 8_000_000
 MAX_FACTS = 100_000
-# Constants that may stand on each other in a row.
-MAX_CONSTANT_DEPTH = 100

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from pllm_lang.resolve.bodies import check_bodies
-from pllm_lang.resolve.limits import MAX_MODULES
 from pllm_lang.resolve.locate import Location, NotLocated, locate_dotted, locate_file, locate_main
 from pllm_lang.resolve.modules import Binding, Exports, Module, Project
 from pllm_lang.resolve.named_files import read_named_files
@@ -28,14 +27,16 @@ from pllm_lang.text.source import Source, make_source
 Parse = Callable[[Source], Parsed]
 # Declarations that are used as text: a module is parsed when one of them is imported from it.
 TEXT_KINDS = frozenset({"block", "plan", "model"})
-MAX_IMPORT_DEPTH = 100
 
 
 class _Parsed(msgspec.Struct):
+    """A module being read: `pending` are the imports that were not followed yet."""
+
     location: Location
     source: Source
     file: File
-    imports: tuple[Imported, ...] = ()
+    pending: Iterator[Import]
+    imports: list[Imported] = []
 
 
 class _Loading:
@@ -48,7 +49,7 @@ class _Loading:
         self.buffers = {os.path.realpath(path): text for path, text in buffers.items()}
         self.parse = parse_source
         self.modules: dict[str, _Parsed] = {}
-        self.open: list[str] = []
+        self.open: dict[str, _Parsed] = {}
         self.findings: list[Finding] = []
 
 
@@ -64,7 +65,7 @@ def load(
     main: list[str] = []
     for path in paths:
         location = locate_main(path, root)
-        problem = None if location.name in state.modules else _read_module(state, location, path)
+        problem = None if location.name in state.modules else _read_tree(state, location, path)
         if problem is None:
             main.append(location.name)
         else:
@@ -78,47 +79,58 @@ def load_shipped(names: Sequence[str]) -> Project:
     for name in names:
         location = locate_dotted(tuple(name.split(".")))
         if isinstance(location, Location) and name not in state.modules:
-            _read_module(state, location, _shipped_name(name))
+            _read_tree(state, location, _shipped_name(name))
     return _bind(state, "", tuple(names))
 
 
-def _read_module(state: _Loading, location: Location, shown: str) -> Finding | None:
-    """Parse a module and, depth first, what it imports, so that a module follows what it stands on."""
+def _read_tree(state: _Loading, location: Location, shown: str) -> Finding | None:
+    """Read a module and all it imports, depth first, so that a module follows what it stands on."""
+    first = _parse(state, location, shown)
+    if isinstance(first, Finding):
+        return first
+    state.open = {location.name: first}
+    while state.open:
+        module = next(reversed(state.open.values()))
+        decl = next(module.pending, None)
+        if decl is None:
+            state.modules[module.location.name] = state.open.pop(module.location.name)
+        else:
+            module.imports.append(Imported(decl, _follow(state, module, decl)))
+    return None
+
+
+def _parse(state: _Loading, location: Location, shown: str) -> _Parsed | Finding:
     text = state.buffers.get(os.path.realpath(location.path))
     source = make_source(shown, text) if text is not None else read_source(location.path, shown)
     if isinstance(source, Finding):
         return source
     parsed = state.parse(source)
     state.findings += parsed.findings
-    state.open.append(location.name)
-    imports = tuple(_follow(state, location, source, d) for d in parsed.file.decls if isinstance(d, Import))
-    state.open.pop()
-    state.modules[location.name] = _Parsed(location, source, parsed.file, imports)
-    return None
+    pending = (d for d in parsed.file.decls if isinstance(d, Import))
+    return _Parsed(location, source, parsed.file, pending)
 
 
-def _follow(state: _Loading, importer: Location, source: Source, decl: Import) -> Imported:
-    place = node_span(source.name, decl, decl.file) if decl.file else _path_span(source.name, decl)
-    location = _locate(importer, decl)
+def _follow(state: _Loading, importer: _Parsed, decl: Import) -> str:
+    """The name of the module that an import leads to, "" after a finding; a new one is opened."""
+    file = importer.source.name
+    place = node_span(file, decl, decl.file) if decl.file else _path_span(file, decl)
+    location = _locate(importer.location, decl)
     if isinstance(location, NotLocated):
         state.findings.append(Finding(location.code, location.message, place, help=location.help))
-        return Imported(decl, "")
+        return ""
     name = location.name
     if name in state.modules or _served_compiled(state, name, decl):
-        return Imported(decl, name)
+        return name
     if name in state.open:
-        state.findings.append(_cycle(state, name, place))
-        return Imported(decl, "")
-    if len(state.open) >= MAX_IMPORT_DEPTH or len(state.modules) >= MAX_MODULES:
-        message = f"more than {MAX_IMPORT_DEPTH} imports below each other, or {MAX_MODULES} modules"
-        state.findings.append(Finding("modules.too_many", message, place))
-        return Imported(decl, "")
-    problem = _read_module(state, location, _shown_name(location))
-    if problem is None:
-        return Imported(decl, name)
-    message = f"`{_written(decl)}`: {problem.message}"
-    state.findings.append(msgspec.structs.replace(problem, message=message, span=place))
-    return Imported(decl, "")
+        state.findings.append(_cycle(list(state.open), name, place))
+        return ""
+    parsed = _parse(state, location, _shown_name(location))
+    if isinstance(parsed, Finding):
+        message = f"`{_written(decl)}`: {parsed.message}"
+        state.findings.append(msgspec.structs.replace(parsed, message=message, span=place))
+        return ""
+    state.open[name] = parsed
+    return name
 
 
 def _locate(importer: Location, decl: Import) -> Location | NotLocated:
@@ -138,8 +150,8 @@ def _served_compiled(state: _Loading, name: str, decl: Import) -> bool:
     )
 
 
-def _cycle(state: _Loading, name: str, place: Span) -> Finding:
-    circle = " -> ".join([*state.open[state.open.index(name) :], name])
+def _cycle(open_modules: list[str], name: str, place: Span) -> Finding:
+    circle = " -> ".join([*open_modules[open_modules.index(name) :], name])
     return Finding(
         "modules.cycle",
         f"modules import each other in a circle: {circle}",
@@ -155,7 +167,7 @@ def _bind(state: _Loading, root: str, main: tuple[str, ...]) -> Project:
     prelude = find_prelude(exports)
     modules: dict[str, Module] = {}
     for name, parsed in state.modules.items():
-        scope = bind_names(Text(name, parsed.source, parsed.file, parsed.imports), exports, prelude)
+        scope = bind_names(Text(name, parsed.source, parsed.file, tuple(parsed.imports)), exports, prelude)
         state.findings += scope.findings
         own = {d: v for d, v in scope.constants.items() if d in exports[name].kinds}
         exports[name] = Exports(exports[name].kinds, own)

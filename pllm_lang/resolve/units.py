@@ -67,7 +67,7 @@ def read_number(text: str) -> int | Fraction | Problem:
         )
     match = _NUMBER.fullmatch(text)
     if match is None:
-        return Problem("numbers.malformed", f"`{text}` is not a number")
+        return Problem("numbers.not_a_number", f"`{text}` is not a number")
     whole, decimals, exponent = match.group(1).replace("_", ""), match.group(2) or "", match.group(3) or "0"
     if len(exponent) > 6 or abs(int(exponent)) > MAX_DECIMAL_EXPONENT:
         return Problem("numbers.too_large", f"the exponent of `{text}` is beyond {MAX_DECIMAL_EXPONENT}")

@@ -6,7 +6,7 @@ import msgspec
 
 from pllm_lang.catalog.expr import Expr, MapOf, Origin, Text
 from pllm_lang.catalog.read.context import Context
-from pllm_lang.catalog.read.expressions import MAX_NODES, to_expr
+from pllm_lang.catalog.read.expressions import to_expr
 from pllm_lang.catalog.read.fields import FIELDS, ITEMS, OPEN_TO_OPERATORS, FieldSpec, spec_of
 from pllm_lang.catalog.read.values import check_value, listed, word
 from pllm_lang.catalog.records import Clause
@@ -15,7 +15,8 @@ from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Label, Span
 
-MAX_ITEMS = 2_000
+# Numbers, names and operations of one clause, lists included.
+MAX_PARTS = 256
 
 
 class Body(msgspec.Struct, frozen=True):
@@ -43,10 +44,6 @@ class Body(msgspec.Struct, frozen=True):
 
 
 def read_body(kind: str, owner: syn.Decl, items: tuple[syn.Item, ...], ctx: Context) -> Body:
-    if len(items) > MAX_ITEMS:
-        message = f"a record holds at most {MAX_ITEMS} items, this one has {len(items)}"
-        ctx.report("records.too_large", message, ctx.span(owner))
-        return Body({}, {})
     body = Body({}, {})
     for item in items:
         if isinstance(item, syn.Field):
@@ -87,8 +84,12 @@ def _clause(item: syn.Item, ctx: Context) -> Clause | None:
         case _:
             return None
     expr = to_expr(node, ctx, item)
-    if size(expr) > MAX_NODES:
-        ctx.report("records.too_large", f"a clause has at most {MAX_NODES} parts", ctx.span(item))
+    parts = size(expr)
+    if parts > MAX_PARTS:
+        message = f"a clause of {parts} parts; at most {MAX_PARTS} are read"
+        ctx.report(
+            "records.too_large", message, ctx.span(item), "give a part of it a name with `intermediate`"
+        )
         return None
     text = to_expr(reason, ctx, item) if reason else None
     return Clause(expr, name, text.value if isinstance(text, Text) else "", ctx.origin(item))

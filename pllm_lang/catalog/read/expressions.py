@@ -16,7 +16,6 @@ from pllm_lang.resolve.modules import ConstValue
 from pllm_lang.resolve.units import Problem, read_number, read_quantity
 from pllm_lang.syntax import nodes as syn
 
-MAX_NODES = 10_000
 COMPARISONS = frozenset({"<=", ">=", "==", "!=", "<", ">"})
 NOTHING = ir.Ref("")
 

@@ -12,7 +12,6 @@ from pllm_lang.syntax import nodes as syn
 
 LIFETIMES = ("execution", "request", "session", "weights")
 UNITS = ("entry", "row", "column", "call")
-MAX_LINES = 2_000
 
 
 def read_protocol(item: syn.Protocol, ctx: Context) -> ProtocolText:
@@ -28,9 +27,6 @@ def read_protocol(item: syn.Protocol, ctx: Context) -> ProtocolText:
                 "join the two",
             )
         seen.add(name)
-        if len(phase.body) > MAX_LINES:
-            ctx.report("records.too_large", f"a phase has at most {MAX_LINES} lines", ctx.span(phase))
-            continue
         phases[name] = tuple(_line(line, ctx.in_clause()) for line in phase.body)
     return ProtocolText(
         inputs=tuple(read_operand(p, ctx) for p in item.params),
