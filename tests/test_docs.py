@@ -11,15 +11,18 @@ from tests.corpus_harness import CORPUS, check_file
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```pllm\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COMPANION = re.compile(r"^`(\w+\.json)`:\n\n```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
-    pytest.param(text, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(page, text, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, text in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), 1)
 ]
 
 
-@pytest.mark.parametrize("text", BLOCKS)
-def test_block(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "text"), BLOCKS)
+def test_block(page: Path, text: str, tmp_path: Path) -> None:
+    for name, content in COMPANION.findall(page.read_text(encoding="utf-8")):
+        (tmp_path / name).write_text(content, encoding="utf-8")
     path = tmp_path / "block.pllm"
     path.write_text(text, encoding="utf-8")
     check_file(path)
