@@ -27,13 +27,17 @@ CONDITIONS = frozenset({"a", "b", "c", "d", "e", "f", "composition"})
 
 
 class Term(msgspec.Struct, frozen=True):
-    """One part of something seen. `part` numbers the parts of a message that is a concatenation."""
+    """One part of something seen. `part` numbers the parts of a message that is a concatenation.
+
+    `share`: not seen, but an honest piece of an output, to be shown uniform whatever was seen.
+    """
 
     number: int
     message: str
     part: int
     poly: Poly
     origin: int
+    share: bool = False
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -60,7 +64,7 @@ def make_problem(
     conditions: frozenset[str] = CONDITIONS,
 ) -> Problem:
     """`allowed`: further values over the inputs that the coalition may learn; `shares`: honest output pieces
-    (party, variable) to be simulated as well."""
+    (party, variable) to be shown uniform besides."""
     known = {a for a, i in trace.inputs.items() if i.holders is None or i.holders & coalition}
     known |= {a for a, d in trace.draws.items() if any(d.known_to(p) for p in coalition)}
     masks = {a for a, d in trace.draws.items() if a not in known and not d.blocked}
@@ -148,9 +152,10 @@ def _seen_terms(
 ) -> list[Term]:
     terms: list[Term] = []
 
-    def see(name: str, value: tn.Value, origin: int) -> None:
+    def see(name: str, value: tn.Value, origin: int, share: bool = False) -> None:
+        number = terms[-1].number + 1 if terms else 0
         for part, poly in enumerate(tn.parts_of(value)):
-            terms.append(Term(len(terms), name, part, rewritten(poly), origin))
+            terms.append(Term(number, name, part, rewritten(poly), origin, share))
 
     several = len(trace.copies) > 1
     for message in trace.messages:
@@ -164,7 +169,7 @@ def _seen_terms(
     for number, copy in enumerate(trace.copies, 1):
         for party, name in shares:
             if (party, name) in copy.outputs:
-                see(f"{name}{number}" if several else name, copy.outputs[party, name], -1)
+                see(f"{name}{number}" if several else name, copy.outputs[party, name], -1, True)
     return terms
 
 

@@ -91,7 +91,6 @@ class View(msgspec.Struct, frozen=True):
     stuck: tuple[str, ...] = ()
     origins: tuple[int, ...] = ()
     leak: Leak | None = None
-    composable: bool = False
     fresh: tuple[str, ...] = ()
     reason: str = ""
 

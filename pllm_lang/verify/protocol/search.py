@@ -1,6 +1,7 @@
 """The search for an order of substitutions that leaves no secret in a view.
 
-In: a `Problem`. Out: the steps, how every term ended, and, where the search is stuck, the terms that kept a
+A share (an honest piece of an output) must be replaced by a fresh value that no seen term keeps: that value counts
+as a secret. In: a `Problem`. Out: the steps, how every term ended, and, where the search is stuck, the terms that kept a
 secret. Depth first with bounded backtracking; masks that hide one term only come first. Stuck means *unproved*.
 """
 
@@ -61,7 +62,7 @@ def solve(problem: Problem) -> Solution:
 
 
 def _replaced(term: Term, poly: Poly) -> Term:
-    return Term(term.number, term.message, term.part, poly, term.origin)
+    return msgspec.structs.replace(term, poly=poly)
 
 
 class _Search:
@@ -72,15 +73,16 @@ class _Search:
         self.best: State | None = None
         self.best_stuck = 1 << 30
         self._secret: dict[object, bool] = {}
+        self.shares: frozenset[int] = frozenset()
 
     def run(self, state: State) -> State | None:
-        bad = [t for t in state.terms if self.keeps_secret(t.poly, state.known)]
+        bad = [t for t in state.terms if t.share or self.keeps_secret(t.poly, state.known)]
         if not bad:
             return state
         if len(bad) < self.best_stuck:
             self.best, self.best_stuck = state, len(bad)
         self.nodes += 1
-        key = frozenset(t.poly.key() for t in state.terms)
+        key = frozenset((t.share, t.poly.key()) for t in state.terms)
         if self.nodes > MAX_NODES or key in self.failed or len(state.terms) > MAX_TERMS:
             return None
         if any(not self.hidden_by(t.poly) for t in bad):
@@ -96,7 +98,7 @@ class _Search:
         """A secret is left, also after subtracting allowed outputs."""
         key = poly.key()
         if key not in self._secret:
-            secrets = self.problem.secrets
+            secrets = self.problem.secrets | self.shares
             left = poly
             if self.problem.atoms.in_poly(poly) & secrets and self.allowed.others:
                 left = through_outputs(poly, self.allowed.others, self.problem.atoms, secrets)
@@ -143,11 +145,14 @@ class _Search:
     def applied(self, state: State, term: Term, mask: Mask) -> State:
         atoms = self.problem.atoms
         bits = atoms[mask.draw].bits + 1
-        made = Atom(f"seen {len(state.moves)} {term.number}.{term.part}.{mask.draw}", "seen", mask.rest.modulus,
-                    term.poly.shape, 0 if mask.rest.modulus else bits, not mask.rest.modulus)
+        name = f"seen {len(state.moves)} {term.number}.{term.part}.{mask.draw}"
+        modulus, whole = mask.rest.modulus, not mask.rest.modulus
+        made = Atom(name, "seen", modulus, term.poly.shape, bits if whole else 0, whole)
         seen = atoms.add(made)
+        if term.share:
+            self.shares |= {seen}
         value = solved(mask, seen, self.problem)
-        known = state.known | {seen}
+        known = state.known if term.share else state.known | {seen}
         rest = tuple(
             _replaced(t, substitute(t.poly, mask.draw, value, atoms)) for t in state.terms if t is not term
         )
@@ -156,11 +161,14 @@ class _Search:
         return State(self.simplified(rest, known), known, scopes, moves)
 
     def simplified(self, terms: tuple[Term, ...], known: frozenset[int]) -> tuple[Term, ...]:
-        """Without what is known, and without what occurs twice."""
+        """Without what is known, and without what occurs twice; shares stay, a known one can never be fresh."""
         out: dict[object, Term] = {}
         for term in terms:
-            poly = pl.narrowed(drop_known(term.poly, known, self.problem))
-            if poly.terms:
+            poly = drop_known(term.poly, known, self.problem)
+            if term.share:
+                out[term.number, term.part] = _replaced(term, poly)
+            elif poly.terms:
+                poly = pl.narrowed(poly)
                 out.setdefault(poly.key(), _replaced(term, poly))
         return tuple(out.values())
 

@@ -48,12 +48,12 @@ def _rebuilt(problem: Problem, terms: list[Term], masks: set[int], scopes: dict[
     for term in terms:
         part = counts.get(term.number, 0)
         counts[term.number] = part + 1
-        numbered.append(Term(term.number, term.message, part, term.poly, term.origin))
+        numbered.append(msgspec.structs.replace(term, part=part))
     return msgspec.structs.replace(problem, terms=tuple(numbered), masks=frozenset(masks), scopes=scopes)
 
 
 def _with(term: Term, poly: Poly) -> Term:
-    return Term(term.number, term.message, term.part, poly, term.origin)
+    return msgspec.structs.replace(term, poly=poly)
 
 
 def _seams(

@@ -1,14 +1,14 @@
 """The view of one coalition: proved, refuted with a distinguisher, or unproved; and whether it composes.
 
-A protocol composes by its own proof, for a coalition, if the coalition's messages are simulated together with
-all honest pieces but one of every shared output, the honest pieces of inputs being secrets. Such an output is
-*fresh*: its honest pieces are uniform given everything the coalition saw.
+A proof holds for every choice of the honest pieces of shared inputs (they are secrets), so a proved protocol may
+follow any other whose outputs are exact. A shared output is *fresh* if all its honest pieces but one are uniform
+and independent of everything the coalition saw: then a later protocol may use them as draws (`needs fresh`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import islice, product
 
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
@@ -39,8 +39,7 @@ def prove_view(
     except TooLarge as limit:
         return View(members, Verdict.UNPROVED, reason=str(limit))
     if solution.solved:
-        composable, fresh = _composes(trace, coalition, allowed, conditions)
-        return _proved(members, solution, trace, composable, fresh)
+        return _proved(members, solution, trace, fresh_outputs(trace, coalition, allowed, conditions))
     leak = find_leak(trace.protocol, coalition, allowed) if look_for_leaks else None
     stuck = tuple(f"{t.message}: {show_poly(t.poly, trace.atoms)}" for t in solution.stuck)
     origins = tuple(sorted({t.origin for t in solution.stuck}))
@@ -49,9 +48,7 @@ def prove_view(
     return View(members, verdict, stuck=stuck, origins=origins, leak=leak, reason=reason)
 
 
-def _proved(
-    members: tuple[str, ...], solution: Solution, trace: Trace, composable: bool, fresh: tuple[str, ...]
-) -> View:
+def _proved(members: tuple[str, ...], solution: Solution, trace: Trace, fresh: tuple[str, ...]) -> View:
     atoms = trace.atoms
     learnt = tuple(Learnt(name, atoms[secret].name) for name, secret, _ in solution.allowed.equations)
     statistical = tuple(
@@ -60,16 +57,8 @@ def _proved(
         if m.mask.distance
     )
     steps = tuple(_step(move, trace) for move in solution.moves)
-    return View(
-        members,
-        Verdict.PROVED,
-        learnt,
-        steps,
-        _endings(solution),
-        statistical,
-        composable=composable,
-        fresh=fresh,
-    )
+    ended = _endings(solution)
+    return View(members, Verdict.PROVED, learnt, steps, ended, statistical, fresh=fresh)
 
 
 def _step(move: Move, trace: Trace) -> Step:
@@ -89,25 +78,32 @@ def _endings(solution: Solution) -> tuple[Ended, ...]:
     return tuple(out)
 
 
-def _composes(
+def fresh_outputs(
     trace: Trace, coalition: frozenset[str], allowed: Sequence[ir.Expr], conditions: frozenset[str]
-) -> tuple[bool, tuple[str, ...]]:
-    """Try every choice of the one honest piece of each output that need not be simulated."""
-    shared = [(o, _honest(o, o.holding, coalition)) for o in trace.protocol.outputs if _is_shared(o)]
-    choices = [[pieces[:i] + pieces[i + 1 :] for i in range(len(pieces))] or [[]] for _, pieces in shared]
-    for number, chosen in enumerate(product(*choices)):
-        if number >= MAX_SHARE_CHOICES:
-            break
-        shares = [piece for pieces in chosen for piece in pieces]
-        if not shares:
-            return True, tuple(o.name for o, pieces in shared if len(pieces) == 1)
-        try:
-            solved = solve(make_problem(trace, coalition, allowed, shares, conditions)).solved
-        except TooLarge:
-            solved = False
-        if solved:
-            return True, tuple(o.name for o, pieces in shared if pieces)
-    return False, ()
+) -> tuple[str, ...]:
+    """The shared outputs that are fresh together, or else one that is; any honest piece may be left out."""
+    shared = {o.name: _honest(o, o.holding, coalition) for o in trace.protocol.outputs if _is_shared(o)}
+    plain = tuple(name for name, pieces in shared.items() if len(pieces) == 1)
+    several = [name for name, pieces in shared.items() if len(pieces) > 1]
+    for names in [tuple(several), *((n,) for n in several if len(several) > 1)]:
+        choices = [[p[:i] + p[i + 1 :] for i in range(len(p))] for p in (shared[n] for n in names)]
+        for chosen in islice(product(*choices), MAX_SHARE_CHOICES):
+            if _all_fresh(trace, coalition, allowed, conditions, [piece for row in chosen for piece in row]):
+                return (*plain, *names)
+    return plain
+
+
+def _all_fresh(
+    trace: Trace,
+    coalition: frozenset[str],
+    allowed: Sequence[ir.Expr],
+    conditions: frozenset[str],
+    shares: list[tuple[str, str]],
+) -> bool:
+    try:
+        return solve(make_problem(trace, coalition, allowed, shares, conditions)).solved
+    except TooLarge:
+        return False
 
 
 def _is_shared(output: ir.Output) -> bool:

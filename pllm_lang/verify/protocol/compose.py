@@ -1,0 +1,290 @@
+"""Protocols one after the other: each by its own proof where that is enough, else all of them as one text.
+
+In: a composition (protocol instances, wired by the names of the values that go in and out). Out: a view for a
+coalition of the whole. The composition rule, for one coalition:
+
+- every instance's view is proved for the coalition's roles, the honest pieces of its inputs being secrets;
+- every value handed on is exactly its meaning, free of draws (`Correctness`, proved with no error);
+- what the coalition gets in the clear on the way is something that it may learn of the whole;
+- an input under `needs fresh` comes from a fresh output (`View.fresh`; or is a fresh input of the whole) and has
+  no other use.
+
+Everything else is inlined and looked at as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from pllm_lang.ir import protocol as ir
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.protocol.correctness import check_outputs
+from pllm_lang.verify.protocol.narration import narrate
+from pllm_lang.verify.protocol.polynomial import TooLarge
+from pllm_lang.verify.protocol.problem import CONDITIONS
+from pllm_lang.verify.protocol.report import View
+from pllm_lang.verify.protocol.sizes import Sizes
+from pllm_lang.verify.protocol.views import prove_view
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """One use of a protocol. `roles`: (role, party); `inputs` and `outputs`: (name in the protocol, value).
+
+    `draws`: (draw in the protocol, name in the whole) for material that several instances take from one stock.
+    """
+
+    protocol: ir.Protocol
+    roles: tuple[tuple[str, str], ...]
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+    draws: tuple[tuple[str, str], ...] = ()
+
+
+class Composition(msgspec.Struct, frozen=True):
+    """`outputs` have their meaning over the inputs' values, or None."""
+
+    name: str
+    parties: tuple[ir.Party, ...]
+    inputs: tuple[ir.Input, ...]
+    outputs: tuple[ir.Output, ...]
+    instances: tuple[Instance, ...]
+
+
+def prove_composed_view(
+    whole: Composition,
+    coalition: frozenset[str],
+    allowed: Sequence[ir.Expr] = (),
+    conditions: frozenset[str] = CONDITIONS,
+    look_for_leaks: bool = True,
+) -> View:
+    """The view of a coalition over the whole composition."""
+    if _by_parts(whole, coalition, allowed, conditions):
+        reason = "every protocol by its own proof"
+        return View(tuple(sorted(coalition)), Verdict.PROVED, reason=reason)
+    try:
+        trace = narrate(inlined(whole), Sizes())
+    except TooLarge as limit:
+        return View(tuple(sorted(coalition)), Verdict.UNPROVED, reason=str(limit))
+    return prove_view(trace, coalition, allowed, conditions, look_for_leaks)
+
+
+def _by_parts(
+    whole: Composition, coalition: frozenset[str], allowed: Sequence[ir.Expr], conditions: frozenset[str]
+) -> bool:
+    fresh = {i.name for i in whole.inputs if i.fresh}
+    uses = Counter(value for instance in whole.instances for _, value in instance.inputs)
+    uses += Counter(o.name for o in whole.outputs)
+    if any(instance.draws for instance in whole.instances):
+        return False
+    for instance in whole.instances:
+        roles = frozenset(role for role, party in instance.roles if party in coalition)
+        view = _own_view(instance.protocol, roles, conditions)
+        if view.verdict is not Verdict.PROVED or not _exact(instance.protocol):
+            return False
+        wired = dict(instance.inputs)
+        needs = [wired[i.name] for i in instance.protocol.inputs if i.fresh]
+        if any(value not in fresh or uses[value] > 1 for value in needs):
+            return False
+        outputs = dict(instance.outputs)
+        fresh |= {outputs[name] for name in view.fresh}
+    return _nothing_on_the_way(whole, coalition, allowed, conditions)
+
+
+@lru_cache(maxsize=4096)
+def _own_view(protocol: ir.Protocol, roles: frozenset[str], conditions: frozenset[str]) -> View:
+    try:
+        trace = narrate(protocol, Sizes())
+    except TooLarge as limit:
+        return View(tuple(sorted(roles)), Verdict.UNPROVED, reason=str(limit))
+    if trace.findings or trace.seen:
+        return View(tuple(sorted(roles)), Verdict.UNPROVED, reason="it has findings of its own")
+    return prove_view(trace, roles, (), conditions, False)
+
+
+@lru_cache(maxsize=4096)
+def _exact(protocol: ir.Protocol) -> bool:
+    """Every output is its meaning, exactly."""
+    if any(o.meaning is None or o.scale_bits or o.error for o in protocol.outputs):
+        return False
+    return all(c.verdict is Verdict.PROVED for c in check_outputs(narrate(protocol, Sizes())))
+
+
+def _nothing_on_the_way(
+    whole: Composition, coalition: frozenset[str], allowed: Sequence[ir.Expr], conditions: frozenset[str]
+) -> bool:
+    """Whether the clear values that the coalition gets between instances follow from what it may learn.
+
+    Judged on the ideal text: a trusted party computes every meaning and hands out what is handed out.
+    """
+    ideal = "ideal"
+    body: list[ir.Statement] = []
+    for place, given in enumerate(whole.inputs):
+        del place
+        body += _told(given, ideal)
+    for instance in whole.instances:
+        names = {name: ir.Ref(value) for name, value in instance.inputs}
+        roles = dict(instance.roles)
+        for output in instance.protocol.outputs:
+            assert output.meaning is not None
+            value = dict(instance.outputs)[output.name]
+            body.append(ir.Assign(ideal, value, with_names(output.meaning, names)))
+            holding = output.holding
+            to: Sequence[str] = ()
+            if isinstance(holding, ir.Clear):
+                to = [roles[r] for r in holding.parties]
+            elif isinstance(holding, ir.Public):
+                to = [p.name for p in whole.parties if p.ideal is None]
+            if coalition & set(to):
+                body.append(ir.Send(ideal, tuple(sorted(to)), value))
+    parties = (*whole.parties, ir.Party(ideal, ir.Assumption("none")))
+    text = ir.Protocol("ideal", parties, whole.inputs, whole.outputs, tuple(body))
+    trace = narrate(text, Sizes())
+    if any(f.code == "protocol.misfit" for f in trace.findings):
+        return False
+    return prove_view(trace, coalition, allowed, conditions, False).verdict is Verdict.PROVED
+
+
+def _told(given: ir.Input, ideal: str) -> list[ir.Statement]:
+    """The trusted party learns an input's value."""
+    match given.holding:
+        case ir.Public():
+            return []
+        case ir.Clear():
+            return [ir.Send(given.holding.parties[0], (ideal,), given.name)]
+        case ir.Shared():
+            pieces = given.holding.pieces
+            names = [f"{given.name}.{p.label}" for p in pieces]
+            sent = [ir.Send(p.holders[0], (ideal,), n) for p, n in zip(pieces, names, strict=True)]
+            terms = [ir.Scale(p.coefficient, ir.Ref(n)) for p, n in zip(pieces, names, strict=True)]
+            return [*sent, ir.Assign(ideal, given.name, ir.Add(tuple(terms)))]
+
+
+# ---- one text ----
+def inlined(whole: Composition) -> ir.Protocol:
+    """The composition as one protocol: every name of an instance gets the instance's number."""
+    body: list[ir.Statement] = []
+    holdings = {i.name: i.holding for i in whole.inputs}
+    taken: set[str] = set()
+    for number, instance in enumerate(whole.instances):
+        body += _inlined(instance, f"{number}:", holdings, taken)
+    return ir.Protocol(whole.name, whole.parties, whole.inputs, whole.outputs, tuple(body))
+
+
+def _inlined(
+    instance: Instance, prefix: str, holdings: dict[str, ir.Holding], taken: set[str]
+) -> list[ir.Statement]:
+    roles, out = dict(instance.roles), list[ir.Statement]()
+    shared = dict(instance.draws)
+    for name, value in instance.inputs:
+        given = next(i for i in instance.protocol.inputs if i.name == name)
+        for party, mine, theirs in _wires(given.holding, holdings[value], name, value, roles):
+            out.append(ir.Assign(party, prefix + mine, ir.Ref(theirs)))
+    for st in instance.protocol.body:
+        if isinstance(st, ir.Draw) and st.name in shared:
+            if shared[st.name] not in taken:
+                taken.add(shared[st.name])
+                out.append(_moved(st, roles, lambda n: shared.get(n, prefix + n)))
+            out += [ir.Assign(roles[h], prefix + st.name, ir.Ref(shared[st.name])) for h in st.holders]
+            continue
+        out.append(_moved(st, roles, lambda n: prefix + n))
+    for name, value in instance.outputs:
+        output = next(o for o in instance.protocol.outputs if o.name == name)
+        holdings[value] = _placed(output.holding, roles)
+        for party, mine, theirs in _wires(output.holding, holdings[value], name, value, roles):
+            out.append(ir.Assign(party, theirs, ir.Ref(prefix + mine)))
+    return out
+
+
+def _wires(
+    holding: ir.Holding, other: ir.Holding, name: str, value: str, roles: dict[str, str]
+) -> list[tuple[str, str, str]]:
+    """(party, variable of the instance, variable of the whole); pieces correspond by position."""
+    match holding, other:
+        case ir.Shared(), ir.Shared():
+            rows = zip(holding.pieces, other.pieces, strict=True)
+            return [
+                (roles[h], f"{name}.{mine.label}", f"{value}.{theirs.label}")
+                for mine, theirs in rows
+                for h in mine.holders
+            ]
+        case ir.Clear(), _:
+            return [(roles[r], name, value) for r in holding.parties]
+        case _:
+            return [(p, name, value) for p in roles.values()]
+
+
+def _placed(holding: ir.Holding, roles: dict[str, str]) -> ir.Holding:
+    match holding:
+        case ir.Public():
+            return holding
+        case ir.Clear():
+            return ir.Clear(tuple(roles[r] for r in holding.parties))
+        case ir.Shared():
+            pieces = tuple(
+                ir.Piece(p.label, tuple(roles[h] for h in p.holders), p.coefficient) for p in holding.pieces
+            )
+            return ir.Shared(holding.scheme, pieces)
+
+
+def with_names(expr: Any, names: dict[str, ir.Ref]) -> Any:
+    """An expression with its references replaced."""
+    match expr:
+        case ir.Ref():
+            return names.get(expr.name, expr)
+        case msgspec.Struct():
+            fields = {f: with_names(getattr(expr, f), names) for f in expr.__struct_fields__}
+            return msgspec.structs.replace(expr, **fields)
+        case tuple():
+            return tuple(with_names(x, names) for x in expr)
+        case _:
+            return expr
+
+
+def _moved(st: ir.Statement, roles: dict[str, str], name: Any) -> ir.Statement:
+    """A statement at other parties and under other names."""
+
+    def expr(e: Any) -> Any:
+        match e:
+            case ir.Ref():
+                return ir.Ref(name(e.name))
+            case ir.Call():
+                moved = tuple(expr(a) for a in e.args)
+                return msgspec.structs.replace(e, args=moved, keys=tuple(name(k) for k in e.keys))
+            case msgspec.Struct():
+                return msgspec.structs.replace(e, **{f: expr(getattr(e, f)) for f in e.__struct_fields__})
+            case tuple():
+                return tuple(expr(x) for x in e)
+            case _:
+                return e
+
+    at = {r: roles.get(r, r) for r in roles}
+
+    def who(parties: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(at.get(p, p) for p in parties)
+
+    replace = msgspec.structs.replace
+    match st:
+        case ir.KeyDraw():
+            return replace(st, name=name(st.name), holders=who(st.holders))
+        case ir.Draw():
+            via = replace(st.via, key=name(st.via.key)) if isinstance(st.via, ir.ViaPrf) else st.via
+            return replace(st, name=name(st.name), holders=who(st.holders), via=via)
+        case ir.Assign():
+            return replace(st, party=at.get(st.party, st.party), target=name(st.target), value=expr(st.value))
+        case ir.Send():
+            sender = at.get(st.sender, st.sender)
+            return replace(st, sender=sender, receivers=who(st.receivers), name=name(st.name))
+        case ir.Check():
+            return replace(st, party=at.get(st.party, st.party), value=expr(st.value))
+        case ir.When():
+            body = tuple(_moved(s, roles, name) for s in st.body)
+            return replace(st, party=at.get(st.party, st.party), condition=expr(st.condition), body=body)
+        case ir.Repeat():
+            return replace(st, body=tuple(_moved(s, roles, name) for s in st.body))
+        case ir.Bundle():
+            return replace(st, name=name(st.name), members=tuple(name(m) for m in st.members))
