@@ -14,8 +14,9 @@ from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import Plan
+from pllm_lang.ir.plan import Plan, Requirement
 from pllm_lang.ir.source_map import SourceMap
+from pllm_lang.ir.walk import nodes
 from pllm_lang.text.finding import Finding, Severity, Span, Verdict
 from pllm_lang.verify.flow import MAX_WALKED, Flow, TooLongError, flow
 from pllm_lang.verify.hosting import ExperimentView, hosts_of
@@ -53,7 +54,7 @@ def check_plan(
     plan: Plan, source_map: SourceMap, library: Library, lowering: tuple[Finding, ...] = ()
 ) -> PlanReport:
     """Every obligation of a plan. `lowering` are the findings that it was lowered with; they are reported first."""
-    view = PlanView(plan, library, library.policy(plan.policy) if plan.policy else None)
+    view = plan_view(plan, source_map, library, plan.policy)
     try:
         walked = flow(view, judge_step, judge_node)
     except TooLongError:
@@ -63,6 +64,14 @@ def check_plan(
     findings = (*lowering, *findings_of(judged, source_map))
     accepted = no_errors(findings) and all(o.verdict is Verdict.PROVED for o in judged)
     return PlanReport(source_map.name, plan, judged, _not_asked(view), findings, walked, source_map, accepted)
+
+
+def plan_view(plan: Plan, source_map: SourceMap, library: Library, policy: str) -> PlanView:
+    requirements = tuple(
+        node for stage in plan.stages for node, _ in nodes(stage.body) if isinstance(node, Requirement)
+    )
+    names = {f"%v{value}": name for value, (name, _) in source_map.values.items()}
+    return PlanView(plan, library, library.policy(policy) if policy else None, requirements, names)
 
 
 def check_experiment(
@@ -81,7 +90,7 @@ def check_experiment(
     if report is None or report.flow is None:
         return PlanReport(experiment.name, NO_PLAN, (), (), lowering, None, places, accepted=False)
     key = experiment.policy or report.plan.policy
-    plan = PlanView(report.plan, library, library.policy(key) if key else None)
+    plan = plan_view(report.plan, report.source_map, library, key)
     view = ExperimentView(experiment, plan, report.flow, hosts_of(experiment, plan))
     asked = tuple(o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view))
     findings = (*lowering, *findings_of(asked, report.source_map))

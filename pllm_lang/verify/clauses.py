@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -51,8 +52,23 @@ def judge_clause(clause: Clause, view: StepView) -> Judgement:
     return judge(clause, view.env)
 
 
-def judge(clause: Clause, env: Env) -> Judgement:
-    """Kleene's verdict of a clause in `env`, told by its deciding comparison."""
+def judge(clause: Clause, env: Env, names: Mapping[str, str] | None = None) -> Judgement:
+    """Kleene's verdict of a clause in `env`, told by its deciding comparison; `names` replaces names in what is told."""
+    judged = _judge(clause, env)
+    return judged if not names else _renamed(judged, names)
+
+
+def _renamed(judged: Judgement, names: Mapping[str, str]) -> Judgement:
+    def told(text_: str) -> str:
+        return _NUMBERED.sub(lambda found: names.get(found[0], found[0]), text_)
+
+    return msgspec.structs.replace(judged, text=told(judged.text), found=told(judged.found))
+
+
+_NUMBERED = re.compile(r"%v[0-9]+")
+
+
+def _judge(clause: Clause, env: Env) -> Judgement:
     verdict = holds(clause.expr, env)
     if verdict:
         return Judgement(clause, True, term_text(clause.expr), "", "", "", "")

@@ -12,9 +12,10 @@ from pllm_lang.catalog.apply import Inferred, Params, Problem, Type, infer, resu
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
-from pllm_lang.catalog.facts import Exact, Facts
+from pllm_lang.catalog.facts import Exact, Facts, Known
+from pllm_lang.catalog.formats import ulp
 from pllm_lang.catalog.records import Component, Format, Operator, ParamSpec
-from pllm_lang.exact.number import exact
+from pllm_lang.exact.number import exact, ratio
 from pllm_lang.ir.plan import UNKNOWN, ComponentUse, Placement, Step, TensorType
 from pllm_lang.verify.view import PlanView, StepView
 
@@ -45,9 +46,22 @@ def make_view(
     if component is not None and step.use is not None:
         add_parameters(env, step.use, component, plan)
     derived = result_facts(operator, env, component)
+    if component is not None and "rounds" in component.fields:
+        derived |= _unchanged(operator, env)
     env.facts |= derived
     in_order = tuple(derived[spec.name] for spec in operator.results)
     return StepView(step, operator, component, env, tuple(types), tuple(places), in_order, n_parties)
+
+
+def _unchanged(operator: Operator, env: Env) -> dict[str, Facts]:
+    """Known results that lie on the grid of their format: a method that rounds to a neighbour leaves them as they are."""
+    found = result_facts(operator, env)
+    return {name: facts for name, facts in found.items() if facts.value is not None and _fits(facts.value, env, name)}
+
+
+def _fits(value: Known, env: Env, name: str) -> bool:
+    step = ulp(env.formats[name])
+    return step is not None and all(ratio(entry, step).denominator == 1 for entry in value.entries)
 
 
 def component_of(plan: PlanView, step: Step) -> Component | None:

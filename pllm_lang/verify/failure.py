@@ -7,9 +7,12 @@ from math import prod
 from pllm_lang.catalog.evaluate import term
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.facts import Exact
+from pllm_lang.exact.number import round_up
 from pllm_lang.verify.view import Met, StepView
 
 FAILURE = "failure"
+PRECISION = 64
+"""Significant bits that one step's failure probability keeps, rounded up."""
 
 
 def asks_for_failure(condition: Expr) -> bool:
@@ -27,7 +30,7 @@ def step_failure(view: StepView) -> Exact | None:
     if each is None:
         return None
     entries = sum(prod(type_.shape) for type_ in view.step.types)
-    return min(each.high, 1) * entries
+    return round_up(min(each.high, 1), PRECISION) * entries
 
 
 def met_failure(met: Met) -> Exact | None:

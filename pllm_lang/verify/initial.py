@@ -24,10 +24,12 @@ def format_range(format_: Format) -> Interval | None:
 def stated_facts(format_: Format, bounds: Iterable[Bound]) -> Facts:
     """Facts of an input, weight or state: its format's, met with what is stated; exact by definition.
 
-    A float's own range is no fact about an input: it only says that the value is finite.
+    A float's own range only says that the value is finite, so it counts as a fact only beside a stated end.
     """
-    base = Facts() if format_.kind == "float" else format_facts(format_)
-    return with_bounds(msgspec.structs.replace(base, error=0), bounds)
+    stated = tuple(bounds)
+    ranged = any(bound.slot in ("min", "max", "max_abs") for bound in stated)
+    base = Facts() if format_.kind == "float" and not ranged else format_facts(format_)
+    return with_bounds(msgspec.structs.replace(base, error=0), stated)
 
 
 def constant_facts(constant: Constant) -> Facts:

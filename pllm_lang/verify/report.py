@@ -72,8 +72,6 @@ def _notes(obligation: Obligation) -> Iterable[str]:
     if obligation.reason:
         yield obligation.reason
     yield from obligation.notes
-    if obligation.witness:
-        yield "witness: " + ", ".join(obligation.witness)
 
 
 def _data(obligation: Obligation) -> dict[str, str]:

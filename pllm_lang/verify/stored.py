@@ -15,12 +15,18 @@ from pllm_lang.catalog.apply import claim
 from pllm_lang.catalog.facts import Exact, Facts, Interval
 from pllm_lang.catalog.formats import ulp
 from pllm_lang.catalog.records import Format
-from pllm_lang.exact.number import ratio
+from pllm_lang.exact.number import bits, ratio, round_up
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.verify.initial import format_range, with_bounds
 from pllm_lang.verify.limits import inside
 from pllm_lang.verify.view import PlanView, StepView
 
+
+PRECISION = 64
+"""Significant bits that an upper bound keeps once it has more than MAX_SIZE."""
+MAX_SIZE = 512
+
+_UPPER_BOUNDS = ("error", "row_norm2_sq", "row_norm1", "col_norm2_sq", "col_norm1")
 
 UNPROVED_BEFORE = "unproved before"
 """Marks a value that has no bound because of what was reported at an earlier step: later steps stay silent."""
@@ -33,7 +39,17 @@ def stored(view: StepView, plan: PlanView) -> tuple[Facts, ...]:
 def _stored(view: StepView, plan: PlanView) -> Iterator[Facts]:
     for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
         facts = derived if type_ == UNKNOWN else _in_format(view, position, derived, plan.format_of(type_))
+        facts = _compact(facts)
         yield with_bounds(facts, [bound for bound in view.step.assumes if bound.result == position])
+
+
+def _compact(facts: Facts) -> Facts:
+    """The same bounds with upper bounds of reasonable size, rounded up: errors and norms multiply from layer to layer."""
+    large = {name: getattr(facts, name) for name in _UPPER_BOUNDS}
+    rounded_up = {
+        name: round_up(value, PRECISION) for name, value in large.items() if value is not None and bits(value) > MAX_SIZE
+    }
+    return msgspec.structs.replace(facts, **rounded_up) if rounded_up else facts
 
 
 def _in_format(view: StepView, position: int, derived: Facts, format_: Format) -> Facts:
@@ -47,7 +63,7 @@ def _in_format(view: StepView, position: int, derived: Facts, format_: Format) -
         return derived
     if format_.kind == "float" and derived.range is None:
         return msgspec.structs.replace(derived, range=limit)
-    return Facts(range=limit, error=derived.error)
+    return Facts(range=limit, rule=UNPROVED_BEFORE if derived.range is None else "")
 
 
 def rounded(view: StepView, position: int, derived: Facts, format_: Format) -> Facts:

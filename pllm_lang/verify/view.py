@@ -8,16 +8,21 @@ from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component, Format, Operator, Policy
-from pllm_lang.ir.plan import Placement, Plan, Step, TensorType
+from pllm_lang.ir.plan import Placement, Plan, Requirement, Step, TensorType
 from pllm_lang.verify.obligation import Obligation
 
 
 class PlanView(msgspec.Struct, frozen=True):
-    """A plan with the library and its policy (None where it is under none)."""
+    """A plan with the library and its policy (None where it is under none).
+
+    `requirements` are the plan's own, in the order written; the n-th is the part (-n, "requires") of the source map. `value_names` says what `%v12` is called.
+    """
 
     plan: Plan
     library: Library
     policy: Policy | None
+    requirements: tuple[Requirement, ...] = ()
+    value_names: dict[str, str] = {}
 
     def format_of(self, type_: TensorType) -> Format:
         return self.plan.formats[type_.format]
@@ -39,6 +44,11 @@ class StepView(msgspec.Struct, frozen=True):
     operand_places: tuple[Placement, ...]
     derived: tuple[Facts, ...]
     n_parties: int | None
+
+
+def is_structural(view: StepView) -> bool:
+    """Whether the step only moves entries; such a step needs no component of its own."""
+    return view.step.structural or "structural" in view.operator.fields
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -68,6 +68,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("takes", "map", "operand to the format or holding it is taken in"),
         FieldSpec("gives", "map", "result to the format or holding it is given in"),
         FieldSpec("carrier", "expression", "the ring that it computes in"),
+        FieldSpec("rounds", "word", "how results are rounded to their format's grid: to a neighbour, so that a value on it stays", allowed=("to_neighbour",)),
         FieldSpec("failure", "expression", "failure probability of one result entry in one call"),
         FieldSpec("domain", "expression", "the range that it is right on"),
         FieldSpec("primitive", "word", "what it assumes instead of a protocol text"),

@@ -9,6 +9,7 @@ have changed; then everything is lowered afresh.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import msgspec
@@ -27,7 +28,7 @@ _LISTS = (
 _TABLES = (
     "format_index", "constant_index", "weight_of", "scales", "values", "parts", "expanded", "signatures",
 )  # fmt: skip
-_COUNTS = ("next_value", "statements", "loops", "requirements", "stopped")
+_COUNTS = ("next_value", "statements", "loops", "requirements", "suggestions", "stopped")
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -62,6 +63,7 @@ def lower_again(
     else:
         session = _cut_back(before, statements)
     ctx = session.context
+    ctx.frame.body, ctx.frame.later = decl.body, None
     for stmt in statements[len(session.marks) :]:
         session.marks.append(_mark(ctx))
         lower_statement(ctx, stmt)
@@ -87,9 +89,18 @@ def _cut_back(before: Session, statements: tuple[syn.Stmt, ...]) -> Session:
         if old != new:
             break
         same += 1
+    same = min(same, _first_unknown(before))
     if same < len(before.marks):
         _roll_back(before.context, before.marks[same])
     return Session(before.context, before.around, statements, before.marks[:same])
+
+
+def _first_unknown(session: Session) -> int:
+    """The first statement with an unknown name: what is said of it depends on the statements that follow."""
+    findings = session.context.findings
+    first = next((k for k, f in enumerate(findings) if f.code == "names.unknown"), len(findings))
+    told = [mark.lists[_LISTS.index("findings")] for mark in session.marks]
+    return bisect_right(told, first) - 1 if first < len(findings) else len(told)
 
 
 def _copied(lowered: Lowered) -> Lowered:

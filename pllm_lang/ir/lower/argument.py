@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pllm_lang.catalog import expr as ex
 from pllm_lang.catalog.read.expressions import constant_expr
-from pllm_lang.catalog.records import Component, Format, ParamSpec
+from pllm_lang.catalog.records import Component, Kernel, Format, ParamSpec
 from pllm_lang.ir.lower.admits import admits, allowed_text
 from pllm_lang.ir.lower.clauses import party
 from pllm_lang.ir.lower.context import Context
@@ -175,7 +175,7 @@ def _item(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Expr | None:
 
 def read_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Apply | None:
     """`chunked(max_elements: 8192)`: the component's key with its parameters."""
-    found = find_component(ctx, expr, anchor)
+    found = find_component(ctx, expr, anchor, or_kernel=True)
     if found is None:
         return None
     key, component = found
@@ -188,12 +188,14 @@ def read_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Apply
     return None if params is None else ex.Apply(key, (), params)
 
 
-def find_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> tuple[str, Component] | None:
+def find_component(
+    ctx: Context, expr: syn.Expr, anchor: syn.Anchor, or_kernel: bool = False
+) -> tuple[str, Component | Kernel] | None:
     callee = expr.callee if isinstance(expr, syn.Call) else expr
     scope = ctx.frame.module.scope
     binding = scope.get(callee.id) if isinstance(callee, syn.Name) else None
     record = ctx.library.get(binding.key) if binding else None
-    if binding is not None and isinstance(record, Component):
+    if binding is not None and (isinstance(record, Component) or (or_kernel and isinstance(record, Kernel))):
         return binding.key, record
     span = span_of(ctx, anchor, callee)
     name = callee.id if isinstance(callee, syn.Name) else ""

@@ -249,5 +249,4 @@ def _leave(ctx: Context, stmt: syn.Repeat, carrier: Carrier, next_value: int) ->
     if scope.outer is None and not ctx.frame.prefix:
         ctx.rebound.append((carrier.name, scope.names.get(carrier.name)))
     scope.names[carrier.name] = Value(final, carrier.type)
-    scope.places[carrier.name] = carrier.span
     return Carried(carrier.initial, carrier.inner, next_value, final)

@@ -116,7 +116,7 @@ def _result_types(
         return (UNKNOWN,) * len(record.results)
     if suffix.component is None or suffix.use is None:
         return found
-    return given_types(ctx, record, suffix.component, suffix.use.params, found)
+    return given_types(ctx, record, suffix.component, suffix.use.params, types, found)
 
 
 def _report_misfit(

@@ -19,6 +19,9 @@ from pllm_lang.ir.plan import Output, Requirement
 from pllm_lang.ir.walk import references, substitute
 from pllm_lang.syntax import nodes as syn
 
+FAILURE = "failure"
+"""The word for the probability that any probabilistic step of the plan is wrong."""
+
 _OUTPUT = (syn.To, syn.As, syn.Public)
 
 
@@ -28,7 +31,7 @@ def lower_output(ctx: Context, stmt: syn.Output) -> None:
     said = read_clauses(ctx, stmt.clauses, stmt, name, _OUTPUT)
     if isinstance(named, Value) and isinstance(named.id, int):
         ctx.outputs.append(Output(named.id, said.to, said.placement.holding))
-        ctx.parts[named.id, "output"] = origin_of(ctx, stmt)
+        ctx.parts.setdefault((named.id, "output"), origin_of(ctx, stmt))
     elif named is None:
         report_unknown(ctx, name, span_of(ctx, stmt, stmt.name))
     else:
@@ -86,6 +89,8 @@ def _meaning(ctx: Context, name: str) -> ex.Expr | None:
     if name in ("true", "false"):
         return ex.Ref(name)
     named = look(ctx, name)
+    if named is None and name == FAILURE:
+        return ex.Ref(name)
     if isinstance(named, Value) and isinstance(named.id, int):
         return ex.Ref(f"%v{named.id}")
     return constant_expr(named.value) if isinstance(named, Exactly) else None

@@ -91,18 +91,30 @@ def _numbers(value: ex.ListOf) -> tuple[Exact, ...]:
 
 
 def given_types(
-    ctx: Context, operator: Operator, component: Component, params: Params, types: Types
+    ctx: Context, operator: Operator, component: Component, params: Params, operands: Types, types: Types
 ) -> Types:
-    """The results' types where the component states the format it gives, else as inferred."""
+    """The results' types where the component states the format it gives, else as inferred.
+
+    It may name a declared format, a format parameter of its own, or a format variable of the operator.
+    """
     if not component.gives:
         return types
-    formats = known_params(ctx, params).formats
+    formats = _variables(ctx, operator, operands) | known_params(ctx, params).formats
     given: list[TensorType] = []
     for spec, kind in zip(operator.results, types, strict=True):
         stated = component.gives.get(spec.name)
         form = _stated_format(ctx, stated, formats) if isinstance(stated, ex.Ref) else None
         given.append(kind if form is None else TensorType(intern_format(ctx, form), kind.shape))
     return tuple(given)
+
+
+def _variables(ctx: Context, operator: Operator, operands: Types) -> dict[str, Format]:
+    """The formats that the operator's variables stand for: each that of the first operand that has it."""
+    found: dict[str, Format] = {}
+    for spec, kind in zip(operator.operands, operands, strict=True):
+        if isinstance(spec.format, ex.Ref) and spec.format.name in operator.format_vars:
+            found.setdefault(spec.format.name, ctx.formats[kind.format])
+    return found
 
 
 def _stated_format(ctx: Context, stated: ex.Ref, formats: dict[str, Format]) -> Format | None:

@@ -176,7 +176,7 @@ def _write(
     note_write(ctx, named, index, span)
     state = Member(named.id, normal(index)) if named.count else named.id
     ctx.body.append(StateWrite(state, value))
-    ctx.parts[value, "write"] = origin_of(ctx, step, target)
+    ctx.parts.setdefault((value, "write"), origin_of(ctx, step, target))
 
 
 def _no_family(ctx: Context, target: syn.Target, span: Span) -> None:

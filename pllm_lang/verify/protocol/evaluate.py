@@ -15,7 +15,7 @@ from pllm_lang.verify.protocol import tensors as tn
 from pllm_lang.verify.protocol.atoms import Atom, Atoms, homomorphic
 from pllm_lang.verify.protocol.polynomial import Poly
 from pllm_lang.verify.protocol.sizes import Sizes
-from pllm_lang.verify.protocol.substitution import lifted
+from pllm_lang.verify.protocol.substitution import lifted, unlifted
 from pllm_lang.verify.protocol.tensors import Value
 
 
@@ -43,7 +43,7 @@ def evaluate(expr: ir.Expr, name: Callable[[str], Value], atoms: Atoms, sizes: S
             _same(terms)
             return tn.entrywise(lambda ps: pl.add(*ps), terms)
         case ir.Scale():
-            return tn.entrywise(lambda ps: pl.scale(expr.factor, ps[0]), [go(expr.arg)])
+            return tn.entrywise(lambda ps: unlifted(pl.scale(expr.factor, ps[0]), atoms), [go(expr.arg)])
         case ir.Mul():
             pair = [go(expr.left), go(expr.right)]
             _same(pair)

@@ -115,7 +115,7 @@ class _Search:
         for term in state.terms:
             for draw in self.hidden_by(term.poly):
                 holding[draw] = holding.get(draw, 0) + 1
-        wanted = {d for t in bad for d in self.hidden_by(t.poly)}
+        wanted = self.connected(state, {d for t in bad for d in self.hidden_by(t.poly)})
         numbers = {t.number for t in bad}
         ranked: list[tuple[tuple[int, ...], Term, Mask]] = []
         for place, term in enumerate(state.terms):
@@ -126,6 +126,15 @@ class _Search:
                     ranked.append(((*late, holding[draw], place, draw), term, mask))
         ranked.sort(key=lambda row: row[0])
         return [(term, mask) for _, term, mask in ranked]
+
+    def connected(self, state: State, draws: set[int]) -> set[int]:
+        """The draws of every term that shares a draw with these, and so on."""
+        sets = [self.hidden_by(t.poly) for t in state.terms]
+        while True:
+            more = draws.union(*(s for s in sets if s & draws))
+            if more == draws:
+                return draws
+            draws = more
 
     def may_substitute(self, state: State, term: Term, mask: Mask) -> bool:
         """A statistical mask stands for a centred value: it may only meet rings that the value maps to."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pllm_lang.verify.protocol import index as ix
 from pllm_lang.verify.protocol.atoms import Atom, Atoms, homomorphic
-from pllm_lang.verify.protocol.polynomial import Leaf, Mono, Poly, atoms_of, collect, whole
+from pllm_lang.verify.protocol.polynomial import Leaf, Mono, Poly, add, atoms_of, collect, whole
 
 
 def substitute(poly: Poly, atom: int, value: Poly, atoms: Atoms) -> Poly:
@@ -33,6 +33,22 @@ def lifted(value: Poly, modulus: int, atoms: Atoms) -> Poly:
     bits = max(1, (value.modulus - 1).bit_length())
     call = atoms.add(Atom("lift", "call", value.modulus, value.shape, bits, False, (value,)))
     return whole(call, modulus, value.shape)
+
+
+def unlifted(poly: Poly, atoms: Atoms) -> Poly:
+    """`c * lift(P)` is `c * P` where c times P's modulus is 0: the recombination of residues (CRT)."""
+    modulus = poly.modulus
+    if not modulus:
+        return poly
+    for mono, coef in poly.terms.items():
+        for atom, _ in mono[1]:
+            made = atoms[atom]
+            if made.name == "lift" and made.kind == "call" and coef * made.modulus % modulus == 0:
+                one = Poly(modulus, poly.shape, {mono: coef})
+                rest = Poly(modulus, poly.shape, {m: c for m, c in poly.terms.items() if m != mono})
+                opened = _replace_leaf(one, atom, Poly(modulus, made.shape, dict(made.args[0].terms)))
+                return unlifted(add(rest, opened), atoms)
+    return poly
 
 
 def _single(value: Poly) -> Leaf | None:

@@ -93,8 +93,8 @@ def _violation(
 
 def _refuted(obligation: Obligation, chosen: dict[int, Choice], reached: str, source_map: SourceMap) -> Obligation:
     witness = tuple(f"{name_of(value, source_map)}: {choice.text}" for value, choice in chosen.items())
-    name = "the result" if obligation.code in (overflow.CODE, carrier.CODE) else obligation.term
-    told = f"run exactly on it, `{name}` gives {shown(exact(reached))}"
+    name = "the result" if obligation.code in (overflow.CODE, carrier.CODE) else f"`{obligation.term}`"
+    told = f"run exactly on it, {name} gives {shown(exact(reached))}"
     return msgspec.structs.replace(
         obligation,
         verdict=Verdict.REFUTED,

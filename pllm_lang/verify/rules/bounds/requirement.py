@@ -22,8 +22,8 @@ def check_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iter
     if not isinstance(node, Requirement) or asks_for_failure(node.condition):
         return
     env = Env(facts={f"%v{value}": known for value, known in facts.items()})
-    judged = judge(Clause(node.condition, reason=node.reason), env)
-    subject = first_value(node)
+    judged = judge(Clause(node.condition, reason=node.reason), env, plan.value_names)
+    subject = -1 - next(n for n, own in enumerate(plan.requirements) if own is node)
     if judged.holds:
         yield Obligation(CODE, Verdict.PROVED, subject, part="requires", evidence=(judged.text,))
         return
@@ -39,17 +39,3 @@ def check_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iter
         reason=node.reason,
         help=judged.help,
     )
-
-
-def first_value(node: Requirement) -> int:
-    """The first value that the condition speaks of, -1 where it speaks of none."""
-    return min(mentioned(node.condition), default=-1)
-
-
-def mentioned(expr: object) -> Iterator[int]:
-    name = getattr(expr, "name", "")
-    if isinstance(name, str) and name.startswith("%v"):
-        yield int(name[2:])
-    for part in (*getattr(expr, "args", ()), *getattr(expr, "items", ()), getattr(expr, "base", None)):
-        if part is not None:
-            yield from mentioned(part)

@@ -38,13 +38,18 @@ def _judge(node: StateWrite, state: State, promised: Facts, written: Facts) -> O
             return _unproved(node, told, promised.range, text(value))
     for norm in NORMS:
         limit, found = getattr(promised, norm), getattr(written, norm)
-        if limit is not None and any(b.slot == _slot(norm) for b in state.bounds) and (found is None or found > limit):
+        if limit is not None and _states(state, norm) and (found is None or found > limit):
             return _unproved(node, f"the {_slot(norm)} of the value written is not within what the state promises", None, "")
     return Obligation(CODE, Verdict.PROVED, node.value, part="write")
 
 
 def _slot(norm: str) -> str:
     return norm.removesuffix("_sq")
+
+
+def _states(state: State, norm: str) -> bool:
+    """Whether the state itself bounds this norm; `norm2` is that of its rows."""
+    return any(_slot(norm) in (bound.slot, f"row_{bound.slot}") for bound in state.bounds)
 
 
 def _unproved(node: StateWrite, message: str, limit: Interval | None, value: str) -> Obligation:

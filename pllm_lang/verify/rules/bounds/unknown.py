@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.view import PlanView, StepView
+from pllm_lang.verify.view import PlanView, StepView, is_structural
 
 CODE = "bounds.unknown"
 UNBOUNDED = ("float", "label", "index")
@@ -29,7 +29,7 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
 
 def in_the_clear(view: StepView) -> bool:
     """Whether a party computes the step on values that it knows, or the step only moves entries."""
-    return view.step.structural or (view.component is not None and view.component.name == "clear")
+    return is_structural(view) or (view.component is not None and view.component.name == "clear")
 
 
 def _unproved(position: int, view: StepView) -> Obligation:

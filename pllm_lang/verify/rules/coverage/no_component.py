@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pllm_lang.catalog.library import Library
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.view import PlanView, StepView
+from pllm_lang.verify.view import PlanView, StepView, is_structural
 
 CODE = "coverage.no_component"
 
@@ -15,7 +15,7 @@ CODE = "coverage.no_component"
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     """Exactly one component covers each step that computes; structural steps follow the step that uses them."""
     step = view.step
-    if step.structural:
+    if view.component is None and is_structural(view):
         return
     name = view.operator.name
     if view.component is None:
