@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pllm_lang.catalog import expr as ex
 from pllm_lang.catalog.read.expressions import constant_expr
-from pllm_lang.catalog.records import Component, Kernel, Format, ParamSpec
+from pllm_lang.catalog.records import Component, Format, Kernel, ParamSpec
 from pllm_lang.ir.lower.admits import admits, allowed_text
 from pllm_lang.ir.lower.clauses import party
 from pllm_lang.ir.lower.context import Context
