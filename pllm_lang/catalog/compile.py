@@ -18,8 +18,8 @@ from pllm_lang.catalog.digest import record_digest
 from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
 from pllm_lang.catalog.library import Compiled, index
 from pllm_lang.catalog.read.expressions import constant_expr
-from pllm_lang.catalog.read.module import AnyRecord, read_module
-from pllm_lang.catalog.records import Operator
+from pllm_lang.catalog.read.module import read_module
+from pllm_lang.catalog.records import AnyRecord, Operator
 from pllm_lang.resolve.locate import shipped_modules
 from pllm_lang.resolve.modules import ConstValue, Project
 from pllm_lang.resolve.project import load_shipped

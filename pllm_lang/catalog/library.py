@@ -11,8 +11,7 @@ import msgspec
 
 from pllm_lang.catalog.digest import record_digest
 from pllm_lang.catalog.expr import Expr
-from pllm_lang.catalog.read.module import AnyRecord
-from pllm_lang.catalog.records import Component, Format, Holding, Kernel, Operator, Policy, Record
+from pllm_lang.catalog.records import AnyRecord, Component, Format, Holding, Kernel, Operator, Policy, Record
 from pllm_lang.resolve.modules import Exports
 from pllm_lang.text.finding import Finding
 

@@ -19,8 +19,9 @@ from pllm_lang.catalog.compile import (
 )
 from pllm_lang.catalog.library import Compiled, Library, duplicate_ids
 from pllm_lang.catalog.policies import check_tightening
-from pllm_lang.catalog.read.module import AnyRecord, read_module
-from pllm_lang.catalog.records import Operator
+from pllm_lang.catalog.read.memo import Memo
+from pllm_lang.catalog.read.module import read_module
+from pllm_lang.catalog.records import AnyRecord, Operator
 from pllm_lang.resolve.modules import Exports, Project
 from pllm_lang.resolve.project import Parse, load
 from pllm_lang.syntax.parse import parse
@@ -40,12 +41,16 @@ def open_project(
     root: str | None = None,
     buffers: Mapping[str, str] | None = None,
     parse_source: Parse = parse,
+    memo: Memo | None = None,
 ) -> Opened:
-    """Load files with their imports, and read their records. `root`: else the folder of the first file."""
+    """Load files with their imports, and read their records. `root`: else the folder of the first file.
+
+    An editor passes a `memo` that it keeps, and a `parse_source` that remembers as well.
+    """
     base = root if root is not None else os.path.dirname(os.path.abspath(paths[0])) if paths else os.getcwd()
     shipped = shipped_library()
     project = load(paths, base, shipped.exports, buffers, parse_source)
-    records, findings = _read_all(project, shipped)
+    records, findings = _read_all(project, shipped, memo)
     library = shipped.extended(records)
     found = [
         *shipped.findings,
@@ -93,7 +98,9 @@ def _exports(compiled: Compiled) -> dict[str, Exports]:
     }
 
 
-def _read_all(project: Project, shipped: Library) -> tuple[dict[str, AnyRecord], list[Finding]]:
+def _read_all(
+    project: Project, shipped: Library, memo: Memo | None
+) -> tuple[dict[str, AnyRecord], list[Finding]]:
     records: dict[str, AnyRecord] = {}
     findings: list[Finding] = []
 
@@ -103,7 +110,7 @@ def _read_all(project: Project, shipped: Library) -> tuple[dict[str, AnyRecord],
 
     for name in operators_first(project):
         if name not in shipped.exports:
-            read, problems = read_module(project.modules[name], find)
+            read, problems = read_module(project.modules[name], find, memo)
             records.update(read)
             findings += problems
     return records, findings

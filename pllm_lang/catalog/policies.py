@@ -13,8 +13,7 @@ import msgspec
 from pllm_lang.catalog.closed import closed_value
 from pllm_lang.catalog.expr import ListOf
 from pllm_lang.catalog.library import Library
-from pllm_lang.catalog.read.module import AnyRecord
-from pllm_lang.catalog.records import AdversaryRule, ClaimRule, Policy
+from pllm_lang.catalog.records import AdversaryRule, AnyRecord, ClaimRule, Policy
 from pllm_lang.catalog.walk import names_in
 from pllm_lang.text.finding import Finding, Span
 

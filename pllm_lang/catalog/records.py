@@ -7,7 +7,7 @@ public `id`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -228,3 +228,6 @@ class Record(msgspec.Struct, frozen=True):
     field_origins: dict[str, Origin] = {}
     doc: str = ""
     origin: Origin = NOWHERE
+
+
+AnyRecord: TypeAlias = Format | Holding | Operator | Component | Kernel | Policy | Record

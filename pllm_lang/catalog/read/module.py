@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from pllm_lang.catalog.read.component import FindOperator, read_component
 from pllm_lang.catalog.read.context import Context, context_of
 from pllm_lang.catalog.read.format import read_format
+from pllm_lang.catalog.read.memo import Memo, Remembered, recall
 from pllm_lang.catalog.read.operator import read_operator
 from pllm_lang.catalog.read.policy import read_policy
 from pllm_lang.catalog.read.record import read_holding, read_kernel, read_model, read_record
-from pllm_lang.catalog.records import Component, Format, Holding, Kernel, Operator, Policy, Record
+from pllm_lang.catalog.records import AnyRecord, Operator
 from pllm_lang.resolve.modules import Module
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding
 
-AnyRecord: TypeAlias = Format | Holding | Operator | Component | Kernel | Policy | Record
-
 
 def read_module(
-    module: Module, find_operator: FindOperator
+    module: Module, find_operator: FindOperator, memo: Memo | None = None
 ) -> tuple[dict[str, AnyRecord], tuple[Finding, ...]]:
     """Records by key, and findings. `find_operator` knows the operators of other modules."""
     findings: list[Finding] = []
@@ -32,13 +29,28 @@ def read_module(
     for decl in sorted(module.file.decls, key=lambda d: not isinstance(d, syn.Operator)):
         if isinstance(decl, syn.Import):
             continue
-        ctx = context_of(module)
-        record = read_declaration(decl, ctx, find)
-        findings += ctx.findings
+        read = _remembered(decl, context_of(module), find, {} if memo is None else memo)
+        findings += read.findings
         key = f"{module.name}.{decl.name.id}"
-        if record is not None and key not in records:
-            records[key] = record
+        if read.record is not None and key not in records:
+            records[key] = read.record
     return records, tuple(findings)
+
+
+def _remembered(decl: syn.Decl, ctx: Context, find: FindOperator, memo: Memo) -> Remembered:
+    known = recall(memo, decl, ctx, find)
+    if known is not None or isinstance(decl, syn.Import):
+        return known or Remembered(decl, {}, {}, {}, None, ())
+    asked: dict[str, Operator | None] = {}
+
+    def find_and_note(key: str) -> Operator | None:
+        asked[key] = find(key)
+        return asked[key]
+
+    record = read_declaration(decl, ctx, find_and_note)
+    read = Remembered(decl, dict(ctx.scope), dict(ctx.constants), asked, record, tuple(ctx.findings))
+    memo[ctx.module, decl.name.id] = read
+    return read
 
 
 def read_declaration(decl: syn.Decl, ctx: Context, find: FindOperator) -> AnyRecord | None:
