@@ -6,7 +6,7 @@ the other; the run ends where something cannot be executed or costs too much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 import msgspec
@@ -17,7 +17,8 @@ from pllm_lang.catalog.evaluate import term
 from pllm_lang.catalog.facts import Exact, Interval
 from pllm_lang.catalog.records import Component
 from pllm_lang.catalog.tensor import Tensor, ends, of_entries
-from pllm_lang.exact.number import exact
+from pllm_lang.exact.interval import outward
+from pllm_lang.exact.number import bits, exact
 from pllm_lang.ir.plan import Member, Node, Operand, Placement, Repeat, Step, TensorType
 from pllm_lang.verify.cone import value_types
 from pllm_lang.verify.environment import make_view
@@ -26,6 +27,10 @@ from pllm_lang.verify.witness.hull import enclosing_facts
 
 MAX_COST = 2_000_000
 """Entry operations, as estimated from the operands, that all tries of one plan may take together."""
+
+
+MAX_ENTRY_BITS = 2_048
+"""Size of an exact entry, numerator or denominator."""
 
 
 class Purse(msgspec.Struct):
@@ -107,6 +112,7 @@ def _step(run: _Run, step: Step) -> Executed:
     if results is None:
         return Executed(view, tensors)
     results = {name: _with_error(view, name, tensor) for name, tensor in results.items()}
+    _refuse_giants(results.values())
     for spec, value in zip(view.operator.results, step.results, strict=True):
         run.values[value] = results[spec.name]
     return Executed(view, tensors | results)
@@ -129,7 +135,18 @@ def _with_error(view: StepView, name: str, tensor: Tensor) -> Tensor:
 
 
 def _widened(entry: Interval, error: Exact) -> Interval:
-    return Interval(entry.low - error, entry.high + error)
+    found = outward(Interval(entry.low - error, entry.high + error))
+    if found is None:
+        raise _CannotGoOn
+    return found
+
+
+def _refuse_giants(tensors: Iterable[Tensor]) -> None:
+    """End the run where exact entries outgrow MAX_ENTRY_BITS: repeated squaring doubles them each time."""
+    for tensor in tensors:
+        for row in tensor.rows:
+            if any(bits(end) > MAX_ENTRY_BITS for entry in row for end in (ends(entry).low, ends(entry).high)):
+                raise _CannotGoOn
 
 
 def own_error(component: Component, result: str, env: Env) -> Exact | None:
