@@ -6,6 +6,7 @@ In come facts as stored (only what was stated or computed); out go the sharpest 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import gcd
 
 import msgspec
 
@@ -81,6 +82,24 @@ def plus(*terms: Exact | None) -> Exact | None:
     return total
 
 
+def common_unit(units: Iterable[Exact | None]) -> Exact | None:
+    """The largest number of which every unit is a multiple; unknown absorbs."""
+    top, under = 0, 1
+    for unit in units:
+        if unit is None:
+            return None
+        top = gcd(top * unit.denominator, unit.numerator * under)
+        under = under * unit.denominator
+        shared = gcd(top, under) or 1
+        top, under = top // shared, under // shared
+    return ratio(top, under) if top else None
+
+
+def units_of(args: Iterable[Arg]) -> Exact | None:
+    """The grid that all operands share."""
+    return common_unit(arg.facts.unit for arg in args)
+
+
 def root(square: Exact | None) -> Exact | None:
     """An upper bound of the square root."""
     return None if square is None else enclose.sqrt(square).high
@@ -141,9 +160,16 @@ def known_facts(known: Known, rule: str = "known value") -> Facts:
         col_norm1=None if columns is None else _largest(columns, _sum_of_sizes),
         error=0,
         value=known,
+        unit=_grid(known.entries),
         row_max_low=min(max(row) for row in rows),
         rule=rule,
     )
+
+
+def _grid(entries: tuple[Exact, ...]) -> Exact | None:
+    """The grid of the entries that are not zero; of zeros alone, the whole numbers."""
+    units = [abs(entry) for entry in entries if entry]
+    return common_unit(units) if units else 1
 
 
 def _columns(rows: list[tuple[Exact, ...]], height: int) -> list[tuple[Exact, ...]]:

@@ -160,8 +160,10 @@ def tensor(expr: Expr, env: Env) -> Arg | None:
 
 
 def _scalar_arg(found: Interval) -> Arg:
-    value = Known((), (found.low,)) if found.low == found.high else None
-    return Arg((), Facts(range=found, error=0, value=value))
+    if found.low != found.high:
+        return Arg((), Facts(range=found, error=0))
+    value = Known((), (found.low,))
+    return Arg((), Facts(range=found, error=0, value=value, unit=abs(found.low) or 1))
 
 
 def _primitive(expr: Apply, env: Env) -> Arg | None:
@@ -235,7 +237,7 @@ def _known_result(primitive: Primitive, args: tuple[Arg, ...], params: Params) -
         return None
     try:
         result = primitive.execute(tuple(of_known(value) for value in known), params)
-    except TooManyOperationsError:
+    except (TooManyOperationsError, ArithmeticError):
         return None
     if len(result.which) * max(1, len(result.rows[0]) if result.rows else 0) > MAX_KNOWN_ENTRIES:
         return None

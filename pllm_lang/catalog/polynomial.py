@@ -86,14 +86,21 @@ def mul(a: Polynomial, b: Polynomial) -> Polynomial:
     return Polynomial(terms)
 
 
-def matmul(a: Polynomial, b: Polynomial) -> Polynomial:
-    """The matrix product; a scalar on either side is not one."""
+def matmul(a: Polynomial, b: Polynomial) -> Polynomial | None:
+    """The matrix product; None where a factor has a constant term (a number alone has no shape)."""
+    if () in a.terms or () in b.terms:
+        return None
     terms: dict[Monomial, Exact] = {}
     for left, c in a.terms.items():
         for right, d in b.terms.items():
             chain = Chain((*_flat(left), *_flat(right)))
             _accumulate(terms, (chain,), c * d)
     return Polynomial(terms)
+
+
+def spread(a: Polynomial, shape: tuple[int, ...]) -> Polynomial:
+    """`a` broadcast to `shape`, so that later sums count its entries; numbers need no word."""
+    return distribute(a, Map("spread", (("shape", shape),)))
 
 
 def distribute(a: Polynomial, map: Map) -> Polynomial:
@@ -104,8 +111,11 @@ def distribute(a: Polynomial, map: Map) -> Polynomial:
     return Polynomial(terms)
 
 
-def linear(a: Polynomial, map: Map) -> Polynomial:
-    """A linear map that does not distribute over products (a sum)."""
+def linear(a: Polynomial, map: Map) -> Polynomial | None:
+    """A linear map that does not distribute over products (a sum); None where a constant term has no
+    shape."""
+    if () in a.terms:
+        return None
     terms: dict[Monomial, Exact] = {}
     for monomial, coefficient in a.terms.items():
         _accumulate(terms, (Mapped(map, monomial),), coefficient)

@@ -46,7 +46,8 @@ def spend(operations: int) -> None:
 
 
 def n_rows(shape: Shape) -> int:
-    return prod(shape[:-1]) if STRETCH not in shape[:-1] else 1
+    """Rows that are stored: an open axis counts once."""
+    return prod(n for n in shape[:-1] if n != STRETCH)
 
 
 def row_length(shape: Shape) -> int:

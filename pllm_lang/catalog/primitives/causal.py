@@ -6,7 +6,7 @@ A window of 0 is none. The offset is how many keys come before the first query (
 
 from __future__ import annotations
 
-from pllm_lang.catalog.bounds import Arg
+from pllm_lang.catalog.bounds import Arg, units_of
 from pllm_lang.catalog.facts import Exact, Facts
 from pllm_lang.catalog.primitives.elementwise import largest_error, written
 from pllm_lang.catalog.primitives.primitive import Params, Primitive, int_param
@@ -29,7 +29,9 @@ def facts(args: tuple[Arg, ...], params: Params) -> Facts:
         return Facts()
     offset, (rows, keys) = int_param(params, "offset", 0), args[0].shape[-2:]
     kept = offset is not None and offset >= 0 and rows > 0 and rows - 1 + offset < keys
-    return Facts(range=interval.hull(x, fill), row_max_low=x.low if kept else None, rule="masked")
+    return Facts(
+        range=interval.hull(x, fill), row_max_low=x.low if kept else None, unit=units_of(args), rule="masked"
+    )
 
 
 def execute(args: tuple[Tensor, ...], params: Params) -> Tensor:

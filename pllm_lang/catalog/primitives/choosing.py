@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pllm_lang.catalog.bounds import Arg
+from pllm_lang.catalog.bounds import Arg, units_of
 from pllm_lang.catalog.facts import Exact, Facts
 from pllm_lang.catalog.primitives.elementwise import fitting_shape, largest_error, zip_entries
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
@@ -71,10 +71,14 @@ def one_unless_exact(_args: tuple[Arg, ...], _params: Params) -> Exact | None:
 def where_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     choice, x, y = (arg.facts.range for arg in args)
     if choice is not None and (choice.low > 0 or choice.high < 0):
-        return Facts(range=x, rule="chosen branch")
+        return Facts(range=x, unit=args[1].facts.unit, rule="chosen branch")
     if choice is not None and choice.low == choice.high == 0:
-        return Facts(range=y, rule="chosen branch")
-    return Facts(range=None if x is None or y is None else interval.hull(x, y), rule="either branch")
+        return Facts(range=y, unit=args[2].facts.unit, rule="chosen branch")
+    return Facts(
+        range=None if x is None or y is None else interval.hull(x, y),
+        unit=units_of(args[1:]),
+        rule="either branch",
+    )
 
 
 def where_error(args: tuple[Arg, ...], _params: Params) -> Exact | None:

@@ -10,6 +10,7 @@ from pllm_lang.catalog.bounds import (
     plus,
     row_norm1,
     row_norm2_sq,
+    units_of,
 )
 from pllm_lang.catalog.facts import Exact, Facts
 from pllm_lang.catalog.primitives.elementwise import lipschitz, written
@@ -33,12 +34,13 @@ def facts(args: tuple[Arg, ...], params: Params) -> Facts:
     x, y = a.facts.range, b.facts.range
     found = None if x is None or y is None else interval.hull(x, y)
     if not (has_norms(a.facts) or has_norms(b.facts)):
-        return Facts(range=found, rule="either part")
+        return Facts(range=found, unit=units_of(args), rule="either part")
     rank = len(a.shape)
     axis = axis_param(params, rank)
     across, down = axis == rank - 1, axis == rank - 2
     return Facts(
         range=found,
+        unit=units_of(args),
         row_norm2_sq=_joined(row_norm2_sq(a), row_norm2_sq(b), across),
         row_norm1=_joined(row_norm1(a), row_norm1(b), across),
         col_norm2_sq=_joined(col_norm2_sq(a), col_norm2_sq(b), down),

@@ -45,11 +45,11 @@ def fit(a: Shape, b: Shape) -> Shape | None:
         return a
     if a == ():
         return b
-    if a[0] == STRETCH and len(a) <= len(b) and (b[0] != STRETCH or len(a) == len(b)):
+    if a[0] == STRETCH and len(a) <= len(b) + 1 and (b[0] != STRETCH or len(a) == len(b)):
         tail = fit(a[1:], b[len(b) - len(a) + 1 :])
         return None if tail is None else (*b[: len(b) - len(a) + 1], *tail)
     if b[0] == STRETCH and a[0] != STRETCH:
-        return fit(b, a) if len(b) <= len(a) else None
+        return fit(b, a) if len(b) <= len(a) + 1 else None
     if len(a) != len(b) or a[:-1] != b[:-1] or not _meets(a[-1], b[-1]):
         return None
     return (*a[:-1], max(a[-1], b[-1]))
@@ -59,13 +59,34 @@ def written(shape: Shape) -> str:
     return "[" + ", ".join("any" if n == STRETCH else str(n) for n in shape) + "]"
 
 
+def spread(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """The operands over their common shape: norms of a row stay only where the row stays what it was."""
+    shape = args[0].shape
+    for arg in args[1:]:
+        shape = fit(shape, arg.shape) or shape
+    return tuple(arg if arg.shape == shape else _spread_one(arg, shape) for arg in args)
+
+
+def _spread_one(arg: Arg, shape: Shape) -> Arg:
+    old = arg.facts
+    whole = arg.shape[-1:] == shape[-1:] and bool(shape)
+    facts = Facts(
+        range=old.range,
+        row_norm2_sq=old.row_norm2_sq if whole else None,
+        row_norm1=old.row_norm1 if whole else None,
+        error=old.error,
+        unit=old.unit,
+    )
+    return Arg(shape, facts)
+
+
 def stretch(x: Tensor, shape: Shape) -> Tensor:
     """`x` spread to `shape`, which `fit` has found."""
     if x.shape == shape:
         return x
     length, count = row_length(shape), n_rows(shape)
     rows = x.rows if row_length(x.shape) == length else tuple(row * length for row in x.rows)
-    which = x.which if len(x.which) == count else x.which * count
+    which = x.which * (count // len(x.which)) if x.which else x.which
     return Tensor(shape, rows, which)
 
 

@@ -3,7 +3,7 @@ the last axis."""
 
 from __future__ import annotations
 
-from pllm_lang.catalog.bounds import Arg
+from pllm_lang.catalog.bounds import Arg, units_of
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.catalog.primitives.elementwise import fitting_shape, lipschitz, zip_entries
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
@@ -15,12 +15,20 @@ from pllm_lang.exact import interval
 
 def min_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     x, y = args[0].facts.range, args[1].facts.range
-    return Facts(range=None if x is None or y is None else interval.minimum(x, y), rule="min of ranges")
+    return Facts(
+        range=None if x is None or y is None else interval.minimum(x, y),
+        unit=units_of(args),
+        rule="min of ranges",
+    )
 
 
 def max_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     x, y = args[0].facts.range, args[1].facts.range
-    return Facts(range=None if x is None or y is None else interval.maximum(x, y), rule="max of ranges")
+    return Facts(
+        range=None if x is None or y is None else interval.maximum(x, y),
+        unit=units_of(args),
+        rule="max of ranges",
+    )
 
 
 def clamp_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
@@ -29,15 +37,15 @@ def clamp_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     if low is None or high is None:
         return Facts()
     if x is None:
-        return Facts(range=Interval(min(low.low, high.low), high.high), rule="clamp")
-    return Facts(range=interval.minimum(interval.maximum(x, low), high), rule="clamp")
+        return Facts(range=Interval(min(low.low, high.low), high.high), unit=units_of(args), rule="clamp")
+    return Facts(range=interval.minimum(interval.maximum(x, low), high), unit=units_of(args), rule="clamp")
 
 
 def row_max_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     found, peak = args[0].facts.range, args[0].facts.row_max_low
     if found is None or peak is None or peak <= found.low:
-        return Facts(range=found, rule="range")
-    return Facts(range=Interval(peak, max(peak, found.high)), rule="row maximum")
+        return Facts(range=found, unit=args[0].facts.unit, rule="range")
+    return Facts(range=Interval(peak, max(peak, found.high)), unit=args[0].facts.unit, rule="row maximum")
 
 
 def entry_min(x: Entry, y: Entry) -> Entry:
@@ -72,7 +80,10 @@ def below_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     found = args[0].facts.range
     width = None if found is None else found.high - found.low
     return Facts(
-        range=None if width is None else Interval(-width, 0), row_max_low=0, rule="below the row maximum"
+        range=None if width is None else Interval(-width, 0),
+        row_max_low=0,
+        unit=args[0].facts.unit,
+        rule="below the row maximum",
     )
 
 

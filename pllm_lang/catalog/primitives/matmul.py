@@ -31,8 +31,8 @@ from pllm_lang.exact import interval
 
 def shape(shapes: tuple[Shape, ...], _params: Params) -> Shape | str:
     a, b = shapes
-    if len(a) < 2 or len(b) < 2 or STRETCH in a or STRETCH in b:
-        return f"matmul takes two matrices, not {written(a)} and {written(b)}"
+    if len(a) < 1 or len(b) < 2 or STRETCH in a or STRETCH in b:
+        return f"matmul takes rows and a matrix, not {written(a)} and {written(b)}"
     if a[-1] != b[-2]:
         return f"matmul of {written(a)} by {written(b)}: {a[-1]} columns meet {b[-2]} rows"
     if len(b) > 2 and a[:-2] != b[:-2]:
@@ -44,11 +44,12 @@ def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     a, b = args
     found, rule = best_range(a, b)
     if not (has_norms(a.facts) or has_norms(b.facts)):
-        return Facts(range=found, rule=rule)
+        return Facts(range=found, unit=times(a.facts.unit, b.facts.unit), rule=rule)
     # ||a B|| <= sum_i |a_i| ||B_i|| <= norm1(a) * the largest row of B, and the same for columns
     total, column_total = a.facts.row_norm1, b.facts.col_norm1
     return Facts(
         range=found,
+        unit=times(a.facts.unit, b.facts.unit),
         row_norm2_sq=None if total is None else times(total, total, row_norm2_sq(b)),
         row_norm1=None if total is None else times(total, row_norm1(b)),
         col_norm2_sq=None if column_total is None else times(column_total, column_total, col_norm2_sq(a)),
@@ -101,7 +102,7 @@ def execute(args: tuple[Tensor, ...], params: Params) -> Tensor:
 def products(a: Tensor, b: Tensor) -> Tensor:
     """`matmul(a, transpose(b))`: dot products of rows, each distinct pair of rows once."""
     shape_a, shape_b = a.shape, b.shape
-    height, width = shape_a[-2], shape_b[-2]
+    height, width = shape_a[-2] if len(shape_a) > 1 else 1, shape_b[-2]
     dots: dict[tuple[int, int], Entry] = {}
     spend(len(a.rows) * len(b.rows) * max(1, shape_a[-1]))
 
@@ -141,6 +142,6 @@ MATMUL = Primitive(
     shape=shape,
     facts=facts,
     execute=execute,
-    polynomial=lambda args, _params: polynomial.matmul(args[0], args[1]),
+    polynomial=lambda args, _shapes, _params: polynomial.matmul(args[0], args[1]),
     error=error,
 )

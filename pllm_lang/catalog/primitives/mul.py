@@ -17,7 +17,7 @@ from pllm_lang.catalog.bounds import (
     times,
 )
 from pllm_lang.catalog.facts import Exact, Facts
-from pllm_lang.catalog.primitives.elementwise import fitting_shape, zip_entries
+from pllm_lang.catalog.primitives.elementwise import fitting_shape, spread, zip_entries
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
 from pllm_lang.catalog.tensor import Entry, Tensor, ends
 from pllm_lang.exact import interval
@@ -25,14 +25,15 @@ from pllm_lang.exact.number import Interval
 
 
 def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
-    a, b = args
+    a, b = spread(args)
     x, y = a.facts.range, b.facts.range
     found, rule = (None if x is None or y is None else interval.mul(x, y)), "product of ranges"
     if not (has_norms(a.facts) or has_norms(b.facts)):
-        return Facts(range=found, rule=rule)
+        return Facts(range=found, unit=times(a.facts.unit, b.facts.unit), rule=rule)
     p, q = max_abs(a), max_abs(b)
     return Facts(
         range=found,
+        unit=times(a.facts.unit, b.facts.unit),
         row_norm2_sq=_norm2_sq(row_norm2_sq(a), q, p, row_norm2_sq(b)),
         row_norm1=_norm1(row_norm1(a), q, p, row_norm1(b), row_norm2_sq(a), row_norm2_sq(b)),
         col_norm2_sq=_norm2_sq(col_norm2_sq(a), q, p, col_norm2_sq(b)),
@@ -82,6 +83,6 @@ MUL = Primitive(
     shape=fitting_shape,
     facts=facts,
     execute=execute,
-    polynomial=lambda args, _params: polynomial.mul(args[0], args[1]),
+    polynomial=lambda args, _shapes, _params: polynomial.mul(args[0], args[1]),
     error=error,
 )

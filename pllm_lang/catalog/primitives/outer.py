@@ -25,10 +25,11 @@ def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     x, y = a.facts.range, b.facts.range
     found = None if x is None or y is None else interval.mul(x, y)
     if not (has_norms(a.facts) or has_norms(b.facts)):
-        return Facts(range=found, rule="product of ranges")
+        return Facts(range=found, unit=times(a.facts.unit, b.facts.unit), rule="product of ranges")
     p, q = max_abs(a), max_abs(b)
     return Facts(
         range=found,
+        unit=times(a.facts.unit, b.facts.unit),
         row_norm2_sq=times(p, p, row_norm2_sq(b)),
         row_norm1=times(p, row_norm1(b)),
         col_norm2_sq=times(row_norm2_sq(a), q, q),

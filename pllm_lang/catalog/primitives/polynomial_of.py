@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pllm_lang.catalog import polynomial
-from pllm_lang.catalog.bounds import Arg, times
+from pllm_lang.catalog.bounds import Arg, common_unit, times
 from pllm_lang.catalog.facts import Exact, Facts, Interval
 from pllm_lang.catalog.polynomial import Polynomial
 from pllm_lang.catalog.primitives.add import entry_sum
@@ -12,7 +12,7 @@ from pllm_lang.catalog.primitives.mul import entry_product
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
 from pllm_lang.catalog.tensor import Entry, Shape, Tensor
 from pllm_lang.exact import interval
-from pllm_lang.exact.number import ratio
+from pllm_lang.exact.number import power, ratio
 
 PIECES = 16
 """The range is cut into this many parts; each gives a sharper enclosure than the whole."""
@@ -29,9 +29,17 @@ def shape(shapes: tuple[Shape, ...], params: Params) -> Shape | str:
 
 def facts(args: tuple[Arg, ...], params: Params) -> Facts:
     found = args[0].facts.range
+    coefficients, unit = coefficients_of(params), args[0].facts.unit
     return Facts(
-        range=None if found is None else value_range(coefficients_of(params), found), rule="polynomial"
+        range=None if found is None else value_range(coefficients, found),
+        unit=None if unit is None else grid(coefficients, unit),
+        rule="polynomial",
     )
+
+
+def grid(coefficients: tuple[Exact, ...], unit: Exact) -> Exact | None:
+    """The grid of the values at multiples of `unit`."""
+    return common_unit(times(abs(c), power(unit, n)) for n, c in enumerate(coefficients) if c)
 
 
 def value_range(coefficients: tuple[Exact, ...], x: Interval) -> Interval | None:
@@ -100,7 +108,7 @@ def error(args: tuple[Arg, ...], params: Params) -> Exact | None:
     return None if slope is None else times(e, interval.magnitude(slope))
 
 
-def expanded(args: tuple[Polynomial, ...], params: Params) -> Polynomial:
+def expanded(args: tuple[Polynomial, ...], _shapes: tuple[Shape, ...], params: Params) -> Polynomial:
     total = polynomial.ZERO
     for c in reversed(coefficients_of(params)):
         total = polynomial.add(polynomial.mul(total, args[0]), polynomial.number(c))

@@ -40,10 +40,12 @@ def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
     if n is None or found is None:
         return Facts()
     result = interval.int_power(found, n)
+    unit = None if x.facts.unit is None or n < 0 else power(x.facts.unit, n)
     if n != 2 or not has_norms(x.facts):
-        return Facts(range=result, rule="power of the range")
+        return Facts(range=result, unit=unit, rule="power of the range")
     return Facts(
         range=result,
+        unit=unit,
         row_norm1=row_norm2_sq(x),
         row_norm2_sq=times(row_norm2_sq(x), max_abs(x), max_abs(x)),
         col_norm1=col_norm2_sq(x),
@@ -74,7 +76,7 @@ def error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
     return times(n, e, power(limit + e, n - 1))
 
 
-def expanded(args: tuple[Polynomial, ...], _params: Params) -> Polynomial | None:
+def expanded(args: tuple[Polynomial, ...], _shapes: tuple[Shape, ...], _params: Params) -> Polynomial | None:
     n = polynomial.constant(args[1])
     if not isinstance(n, int) or not 0 <= n <= MAX_DEGREE:
         return None

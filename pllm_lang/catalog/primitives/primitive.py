@@ -22,7 +22,9 @@ Params: TypeAlias = Mapping[str, Param]
 ShapeColumn: TypeAlias = Callable[[tuple[Shape, ...], Params], "Shape | str"]
 FactsColumn: TypeAlias = Callable[[tuple[Arg, ...], Params], Facts]
 ExecuteColumn: TypeAlias = Callable[[tuple[Tensor, ...], Params], Tensor]
-PolynomialColumn: TypeAlias = Callable[[tuple[Polynomial, ...], Params], "Polynomial | None"]
+PolynomialColumn: TypeAlias = Callable[
+    [tuple[Polynomial, ...], tuple[Shape, ...], Params], "Polynomial | None"
+]
 ErrorColumn: TypeAlias = Callable[[tuple[Arg, ...], Params], "Exact | None"]
 
 

@@ -11,7 +11,7 @@ from math import floor
 
 from pllm_lang.catalog.bounds import Arg
 from pllm_lang.catalog.facts import Exact, Facts
-from pllm_lang.catalog.primitives.elementwise import map_entries, monotone, same_shape
+from pllm_lang.catalog.primitives.elementwise import map_entries, same_shape
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
 from pllm_lang.catalog.tensor import Entry, Shape, Tensor, constant_value
 from pllm_lang.exact.number import Interval, ratio
@@ -35,6 +35,15 @@ def entry_rounded(x: Entry, step: Exact) -> Entry:
 
 def _joined(low: Exact, high: Exact) -> Entry:
     return low if low == high else Interval(low, high)
+
+
+def floor_facts(args: tuple[Arg, ...], _params: Params) -> Facts:
+    found = args[0].facts.range
+    return Facts(
+        range=None if found is None else Interval(floor(found.low), floor(found.high)),
+        unit=1,
+        rule="floor of the range",
+    )
 
 
 def floor_error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
@@ -83,14 +92,10 @@ def run_round(args: tuple[Tensor, ...], _params: Params) -> Tensor:
     return map_entries(args[0], lambda entry: entry_rounded(entry, step))
 
 
-def _floor_range(x: Interval) -> Interval:
-    return Interval(floor(x.low), floor(x.high))
-
-
 FLOOR = Primitive(
     name="floor",
     shape=same_shape,
-    facts=monotone(_floor_range, "floor of the range"),
+    facts=floor_facts,
     execute=lambda args, _params: map_entries(args[0], entry_floor),
     error=floor_error,
 )

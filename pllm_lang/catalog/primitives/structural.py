@@ -56,7 +56,7 @@ def same_entries(old: Facts, rows_kept: bool, columns_kept: bool) -> Facts:
 def distributed(name: str) -> PolynomialColumn:
     """The polynomial column of a map that moves entries."""
 
-    def column(args: tuple[Polynomial, ...], params: Params) -> Polynomial:
+    def column(args: tuple[Polynomial, ...], _shapes: tuple[Shape, ...], params: Params) -> Polynomial:
         return polynomial.distribute(args[0], Map(name, tuple(sorted(params.items()))))
 
     return column

@@ -13,6 +13,7 @@ from pllm_lang.catalog.primitives.elementwise import (
     lipschitz,
     map_entries,
     same_shape,
+    spread,
     zip_entries,
 )
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
@@ -22,7 +23,7 @@ from pllm_lang.exact.number import Interval
 
 
 def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
-    a, b = args
+    a, b = spread(args)
     x, y = a.facts.range, b.facts.range
     return add.with_norms(
         a, b, None if x is None or y is None else interval.sub(x, y), "difference of ranges"
@@ -58,7 +59,7 @@ SUB = Primitive(
     shape=fitting_shape,
     facts=facts,
     execute=execute,
-    polynomial=lambda args, _params: polynomial.add(args[0], polynomial.neg(args[1])),
+    polynomial=lambda args, shapes, params: add.total((args[0], polynomial.neg(args[1])), shapes, params),
     error=add.error,
 )
 NEG = Primitive(
@@ -66,6 +67,6 @@ NEG = Primitive(
     shape=same_shape,
     facts=negated_facts,
     execute=lambda args, _params: map_entries(args[0], entry_negative),
-    polynomial=lambda args, _params: polynomial.neg(args[0]),
+    polynomial=lambda args, _shapes, _params: polynomial.neg(args[0]),
     error=lipschitz(1),
 )

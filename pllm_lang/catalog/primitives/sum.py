@@ -43,7 +43,7 @@ def mean_facts(args: tuple[Arg, ...], params: Params) -> Facts:
     total = row_facts(args, params)
     count = row_size(args[0].shape) or 1
     found = None if total.range is None else interval.scale(total.range, ratio(1, count))
-    return Facts(range=found, rule=total.rule)
+    return Facts(range=found, unit=times(total.unit, ratio(1, count)), rule=total.rule)
 
 
 def _total(x: Arg, norm1: Exact | None, row: int, count: int) -> Facts:
@@ -51,7 +51,7 @@ def _total(x: Arg, norm1: Exact | None, row: int, count: int) -> Facts:
     found, rule = x.facts.range, "count * range"
     n_rows = count // row if row else 0
     if found is None:
-        return Facts()
+        return Facts(unit=x.facts.unit)
     total = interval.scale(found, count)
     limit = times(n_rows, norm1)
     if limit is not None and limit < interval.magnitude(total):
@@ -59,7 +59,7 @@ def _total(x: Arg, norm1: Exact | None, row: int, count: int) -> Facts:
     peak = x.facts.row_max_low
     if peak is not None and found.low >= 0 and n_rows * peak > total.low:
         total = interval.meet(total, Interval(n_rows * peak, total.high))
-    return Facts(range=total, rule=rule)
+    return Facts(range=total, unit=x.facts.unit, rule=rule)
 
 
 def run_whole(args: tuple[Tensor, ...], _params: Params) -> Tensor:
@@ -112,7 +112,7 @@ SUM = Primitive(
     shape=whole_shape,
     facts=whole_facts,
     execute=run_whole,
-    polynomial=lambda args, _params: polynomial.linear(args[0], _linear("sum")),
+    polynomial=lambda args, _shapes, _params: polynomial.linear(args[0], _linear("sum")),
     error=whole_error,
 )
 ROW_SUM = Primitive(
@@ -120,7 +120,7 @@ ROW_SUM = Primitive(
     shape=rows_shape,
     facts=row_facts,
     execute=run_rows,
-    polynomial=lambda args, _params: polynomial.linear(args[0], _linear("row_sum")),
+    polynomial=lambda args, _shapes, _params: polynomial.linear(args[0], _linear("row_sum")),
     error=row_error,
 )
 ROW_MEAN = Primitive(

@@ -55,6 +55,6 @@ TRANSPOSE = Primitive(
     shape=shape,
     facts=facts,
     execute=execute,
-    polynomial=lambda args, _params: polynomial.distribute(args[0], polynomial.Map("transpose")),
+    polynomial=lambda args, _shapes, _params: polynomial.distribute(args[0], polynomial.Map("transpose")),
     error=lipschitz(1),
 )
