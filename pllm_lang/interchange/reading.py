@@ -45,10 +45,10 @@ class JsonText(msgspec.Struct, frozen=True):
     inner_duplicates: tuple[str, ...]
 
 
-def read_json(source: str | bytes) -> JsonText:
+def read_json(source: object) -> JsonText:
     """Read one JSON value.
 
-    Errors: `document.encoding`, `document.syntax`, `document.depth`, `document.number`.
+    Errors: `document.type`, `document.encoding`, `document.syntax`, `document.depth`, `document.number`.
     """
     text = decode(source)
     check_depth(text)
@@ -76,8 +76,12 @@ def as_list(value: object) -> Sequence[Any] | None:
     return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else None
 
 
-def decode(source: str | bytes) -> str:
-    """UTF-8 text of `source`; a byte-order mark is refused like any other stray character."""
+def decode(source: object) -> str:
+    """UTF-8 text of bytes or text; a byte-order mark is refused later, like any other stray character."""
+    if not isinstance(source, str | bytes):
+        raise DocumentError(
+            "document.type", f"a document is a mapping, bytes or text, not {type(source).__name__}"
+        )
     try:
         text = source.decode("utf-8") if isinstance(source, bytes) else source
         text.encode("utf-8")

@@ -18,9 +18,12 @@ from pllm_lang.interchange import (
     ExperimentError,
     InterchangeError,
     NotFaithful,
+    PassError,
     compile_request,
     decoder_plan,
+    evict_kv_cache,
     experiment_from_spec,
+    kv_cache_eviction,
     resolve_experiment,
 )
 from pllm_lang.interchange.reading import read_json
@@ -188,6 +191,32 @@ def test_hostile_experiment_text(text: str, form: str, code: str) -> None:
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.parametrize("source", [None, 5, [], ["a"], bytearray(b"{}"), object()])
+def test_no_document_at_all(source: Any) -> None:
+    assert codes(source) == ["E_INVALID_DOCUMENT"]
+    with pytest.raises(DocumentError) as refusal:
+        experiment_from_spec(source)
+    assert refusal.value.code == "document.type"
+    with pytest.raises(ConfigRefused) as refused:
+        decoder_plan(source, **WORK)
+    assert refused.value.kind == "argument"
+
+
+def test_deep_mappings() -> None:
+    deep: Any = 1
+    for _ in range(20_000):
+        deep = [deep]
+    assert codes({**json.loads(REQUEST), "operations": deep}) == ["E_INVALID_DOCUMENT"]
+    with pytest.raises(DocumentError):
+        experiment_from_spec({**EXPERIMENT, "name": deep})
+    with pytest.raises(ConfigRefused):
+        decoder_plan({**CONFIG, "mystery": deep}, **WORK)
+    with pytest.raises(PassError):
+        evict_kv_cache(
+            decoder_plan(CONFIG, **WORK), {"component": "pllm/kv-cache-eviction", "params": {"alpha": deep}}
+        )
+
+
 def refusal_of(action: Callable[[], object]) -> Any:
     """The named error that `action` ends in, if it does; any other error is not caught."""
     try:
@@ -214,6 +243,19 @@ def test_any_value_anywhere_in_an_experiment(value: Any, key: str) -> None:
 def test_any_value_anywhere_in_a_request(value: Any, key: str) -> None:
     refusal = refusal_of(lambda: compile_request({**json.loads(REQUEST), key: value}))
     assert refusal is None or all(found.code.startswith("E_") for found in refusal.diagnostics)
+
+
+EVICTION = kv_cache_eviction(cluster_sizes=(8, 4))
+PLAN = decoder_plan(CONFIG, **WORK)
+
+
+@given(JSON, st.sampled_from(sorted(EVICTION["params"])))
+def test_any_value_anywhere_in_a_policy(value: Any, key: str) -> None:
+    component = {**EVICTION, "params": {**EVICTION["params"], key: value}}
+    refusal = refusal_of(lambda: evict_kv_cache(PLAN, component))
+    assert refusal is None or refusal.code.split(".")[0] == "pass"
+    refusal = refusal_of(lambda: kv_cache_eviction(**component["params"]))
+    assert refusal is None or refusal.code.split(".")[0] == "component"
 
 
 @given(JSON, st.sampled_from(sorted(CONFIG)))

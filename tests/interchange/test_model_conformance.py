@@ -55,6 +55,7 @@ def test_recorded_plan(case: dict[str, Any]) -> None:
 
 
 NOT_FAITHFUL = {
+    "qwen2/syn-24": ("rope_theta",),
     "qwen2/syn-35": ("rope_scaling",),
     "qwen2/syn-36": ("head_dim",),
     "qwen2/raw-dup-unknown": ("zzz",),

@@ -24,7 +24,7 @@ from pllm_lang.interchange.experiment.resolve import (
     VERIFICATION,
     check_slots,
 )
-from pllm_lang.interchange.reading import as_object, read_json
+from pllm_lang.interchange.reading import as_object, decode, read_json
 
 RequestSource: TypeAlias = Mapping[str, Any] | bytes | str
 DOCUMENT = "compile_document"
@@ -108,7 +108,7 @@ def check_composition(configuration: Configuration, *, has_silu: bool) -> None:
 def _bytes(source: RequestSource) -> bytes:
     if isinstance(source, Mapping):
         return python_canonical_bytes(source)
-    return source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+    return decode(source).encode()
 
 
 def _spelled(request: CompileRequest, configuration: Configuration) -> Any:

@@ -84,6 +84,7 @@ CONDITIONAL: dict[str, Condition] = {
     "use_sliding_window": Condition(lambda _, config: _no_window(config), WINDOW),
 }
 
+WRITTEN_AS_INTEGER = "rope_theta"
 FLOORED = "original_max_position_embeddings"
 FAMILY_FAULTS: dict[str, dict[str, str]] = {
     "phi3": {
@@ -134,13 +135,14 @@ def dropped_keys(family: str, read: JsonText, work: Workload) -> dict[str, str]:
 
 
 def _unsafe_numbers(value: Any, path: str = "") -> Iterator[str]:
-    """Paths of numbers too large for readers that hold integers in doubles."""
+    """Paths of numbers that become integers too large for readers that hold these in doubles."""
     entries, items = as_object(value), as_list(value)
     for key, inner in (entries or {}).items():
         yield from _unsafe_numbers(inner, f"{path}.{key}" if path else key)
     for inner in items or ():
         yield from _unsafe_numbers(inner, path)
-    if isinstance(value, int | float) and abs(value) > MAX_SAFE_INTEGER:
+    is_written_as_integer = isinstance(value, int) or path.endswith(WRITTEN_AS_INTEGER)
+    if is_written_as_integer and isinstance(value, int | float) and abs(value) > MAX_SAFE_INTEGER:
         yield path
 
 

@@ -23,7 +23,7 @@ from pllm_lang.interchange.experiment.document import (
     ModelDoc,
 )
 from pllm_lang.interchange.experiment.text import read_text
-from pllm_lang.interchange.reading import as_object
+from pllm_lang.interchange.reading import as_object, check_depth
 
 HUB_KINDS = frozenset({"huggingface", "safetensors", "vllm"})
 KINDS = HUB_KINDS | {"mlx", "mlx-lm", "gguf", "llama.cpp", "ollama", "tiny"}
@@ -40,8 +40,9 @@ def experiment_from_spec(
 
     Errors: `DocumentError`, `ExperimentError`, `ComponentError`.
     """
-    value = source if isinstance(source, Mapping) else read_text(source, format)
-    spec = _object(value, "experiment", ("schema", "name", "pipeline", "deployment", "budget"))
+    spec = _object(
+        _value(source, format), "experiment", ("schema", "name", "pipeline", "deployment", "budget")
+    )
     if spec["schema"] != SCHEMA:
         raise ExperimentError("experiment.schema", f"must be {SCHEMA!r}, not {spec['schema']!r}", "schema")
     pipeline = _object(spec["pipeline"], "pipeline", ("model", "components"))
@@ -55,6 +56,15 @@ def experiment_from_spec(
         root=_text(deployment["root"], "deployment.root"),
         budget=_budget(spec["budget"]),
     )
+
+
+def _value(source: object, format: str | None) -> object:
+    """The JSON value of `source`; a mapping is only checked to be one."""
+    mapping = as_object(source)
+    if mapping is None:
+        return read_text(source, format)
+    check_depth(python_canonical_bytes(mapping).decode())
+    return mapping
 
 
 def _object(value: Any, path: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
@@ -148,7 +158,6 @@ def _components(value: Any) -> dict[str, ComponentDoc]:
         entry = _object(spec, path, ("component", "params"))
         component = _text(entry["component"], f"{path}.component")
         params = checked_params(component, _mapping(entry["params"], f"{path}.params"))
-        python_canonical_bytes(params)  # refuses what is no JSON value
         found[slot] = ComponentDoc(component, params)
     return found
 

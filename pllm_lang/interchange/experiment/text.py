@@ -28,11 +28,11 @@ MAX_VALUES = 200_000
 FORMATS = {"json": "json", "yaml": "yaml", "yml": "yaml"}
 
 
-def read_text(source: str | bytes, format: str | None = None) -> Any:
+def read_text(source: object, format: str | None = None) -> Any:
     """Read `source` as `format`, or as JSON if it starts with a brace and as YAML if not.
 
-    Errors: `DocumentError` with code `document.size`, `.encoding`, `.format`, `.syntax`, `.duplicate`,
-    `.depth`, `.number` or `.value`.
+    Errors: `DocumentError` with code `document.type`, `.size`, `.encoding`, `.format`, `.syntax`,
+    `.duplicate`, `.depth`, `.number` or `.value`.
     """
     text = decode(source)
     if len(text.encode("utf-8")) > MAX_BYTES:
