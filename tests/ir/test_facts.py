@@ -71,7 +71,7 @@ def test_squared_norms_become_bounds_from_above(tmp_path: Path) -> None:
 
 
 def test_a_family_has_the_weakest_of_its_members(tmp_path: Path) -> None:
-    plan = lowered(tmp_path, {"v[0]": {"row_norm1": "7", "max": "1"}, "v[1]": {"row_norm1": "9"}}).plan
+    plan = lowered(tmp_path, {"v[0]": {"row_norm1": "7", "max": "1"}, "v.1": {"row_norm1": "9"}}).plan
     assert plan.weights[1].bounds == (Bound("row_norm1", "<=", "9"),)
 
 

@@ -174,11 +174,11 @@ def _item(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Expr | None:
 
 
 def read_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Apply | None:
-    """`chunked(max_elements: 8192)`: the component's key with its parameters."""
-    found = find_component(ctx, expr, anchor, or_kernel=True)
-    if found is None:
+    """`chunked(max_elements: 8192)`: the key of a component or a kernel, with its parameters."""
+    key, component = _find_record(ctx, expr)
+    if not isinstance(component, Component | Kernel):
+        _report_no_component(ctx, expr, anchor)
         return None
-    key, component = found
     given = named_arguments(ctx, expr, anchor, component.name)
     for entry in given.values():
         known = [spec.name for spec in component.params]
@@ -188,24 +188,32 @@ def read_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Apply
     return None if params is None else ex.Apply(key, (), params)
 
 
-def find_component(
-    ctx: Context, expr: syn.Expr, anchor: syn.Anchor, or_kernel: bool = False
-) -> tuple[str, Component | Kernel] | None:
+def find_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> tuple[str, Component] | None:
+    """The component that a name or a call names, None after a finding."""
+    key, record = _find_record(ctx, expr)
+    if isinstance(record, Component):
+        return key, record
+    _report_no_component(ctx, expr, anchor)
+    return None
+
+
+def _find_record(ctx: Context, expr: syn.Expr) -> tuple[str, object]:
     callee = expr.callee if isinstance(expr, syn.Call) else expr
-    scope = ctx.frame.module.scope
-    binding = scope.get(callee.id) if isinstance(callee, syn.Name) else None
-    record = ctx.library.get(binding.key) if binding else None
-    if binding is not None and (isinstance(record, Component) or (or_kernel and isinstance(record, Kernel))):
-        return binding.key, record
-    span = span_of(ctx, anchor, callee)
+    binding = ctx.frame.module.scope.get(callee.id) if isinstance(callee, syn.Name) else None
+    return (binding.key, ctx.library.get(binding.key)) if binding else ("", None)
+
+
+def _report_no_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> None:
+    callee = expr.callee if isinstance(expr, syn.Call) else expr
     name = callee.id if isinstance(callee, syn.Name) else ""
+    binding = ctx.frame.module.scope.get(name)
+    span = span_of(ctx, anchor, callee)
     if binding is not None:
         report(ctx, "names.wrong_kind", f"`{name}` is a {binding.kind}, not a component", span)
-        return None
+        return
     help = suggest(ctx, name, declared(ctx, "component")) or "import it, for example from `std.components`"
     message = f"no component `{name}` is defined here" if name else "a component's name is needed here"
     report(ctx, "names.unknown", message, span, help, data={"name": name})
-    return None
 
 
 def named_arguments(ctx: Context, expr: syn.Expr, anchor: syn.Anchor, name: str) -> Arguments:

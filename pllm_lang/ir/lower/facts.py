@@ -2,12 +2,13 @@
 
 In: the facts files of `facts "..."` statements, by the names of the plan. Out: bounds. What is true of a checkpoint
 becomes a bound of the weight; what was seen on data (`calibrated`, and everything said of a step's result) is an
-assumption, kept apart so that a report can list it. The members of a family are named `w[0]`, or `w` for all; a bound
+assumption, kept apart so that a report can list it. The members of a family are named `w[0]` (or `w.0`), or `w` for all; a bound
 of a family is the weakest of its members', and none where a member has none.
 """
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import msgspec
@@ -22,6 +23,7 @@ from pllm_lang.resolve.modules import FactsFile, Measured
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Severity
 
+_BASE = re.compile(r"[.\[]")
 _SLOTS = {
     "min": ("min", ">="),
     "max": ("max", "<="),
@@ -54,7 +56,7 @@ def check_facts(ctx: Context, stmt: syn.Facts) -> None:
     """A warning where a facts file speaks of nothing in the plan: a name is probably spelt otherwise."""
     file = ctx.frame.module.facts.get(read_string(stmt.path))
     names = {name for name, _ in ctx.values.values()}
-    if file is None or any(name.split("[")[0] in names for name in file.facts):
+    if file is None or any(_BASE.split(name)[0] in names for name in file.facts):
         return
     message = "this facts file names no value of the plan"
     help = "it has facts of " + ", ".join(f"`{name}`" for name in sorted(file.facts)[:4])
@@ -83,8 +85,13 @@ def _names(file: FactsFile, name: str, count: int) -> list[str]:
     """The entries that together speak of the value: its own, or those of all members."""
     if name in file.facts:
         return [name]
-    members = [f"{name}[{index}]" for index in range(min(count, len(file.facts) + 1))]
-    return members if members and len(members) == count and all(m in file.facts for m in members) else []
+    members = [_member(file, name, index) for index in range(min(count, len(file.facts) + 1))]
+    return members if members and len(members) == count and "" not in members else []
+
+
+def _member(file: FactsFile, name: str, index: int) -> str:
+    """The entry of `w[3]`, also written `w.3`; "" where there is none."""
+    return next((key for key in (f"{name}[{index}]", f"{name}.{index}") if key in file.facts), "")
 
 
 def _weakest(entries: list[Measured]) -> list[Bound]:
