@@ -56,7 +56,7 @@ def _prove(
         return _too_large(protocol, str(limit))
     correctness = refute_outputs(protocol, check_outputs(trace))
     views = [_view(trace, c, allowed, adversary) for c in coalitions]
-    findings = [*trace.findings, *_aborts(trace)]
+    findings = [*trace.findings, *_aborts(trace), *_open_sharings(protocol)]
     verdict = worst(
         [f.verdict for f in findings] + [c.verdict for c in correctness] + [v.verdict for v in views]
     )
@@ -95,6 +95,19 @@ def _aborts(trace: Trace) -> list[Finding]:
         if any(p.terms for p in tn.parts_of(value)):
             text = f"{check.party} may abort in an honest run: the checked value is not 0 as a polynomial"
             out.append(Finding("protocol.abort", text, (check.origin,), Verdict.UNPROVED))
+    return out
+
+
+def _open_sharings(protocol: ir.Protocol) -> list[Finding]:
+    """A sharing all of whose pieces one party holds is no sharing, whatever the views say."""
+    out: list[Finding] = []
+    for thing in (*protocol.inputs, *protocol.outputs):
+        if not isinstance(thing.holding, ir.Shared):
+            continue
+        for party in [p.name for p in protocol.parties if p.ideal is None]:
+            if all(party in piece.holders for piece in thing.holding.pieces):
+                text = f"{party} holds every piece of {thing.name}: it is not shared"
+                out.append(Finding("protocol.open-sharing", text, (thing.origin,)))
     return out
 
 
