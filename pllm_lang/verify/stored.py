@@ -19,7 +19,7 @@ from pllm_lang.exact.number import bits, ratio, round_up
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.verify.initial import format_range, with_bounds
 from pllm_lang.verify.limits import inside
-from pllm_lang.verify.view import PlanView, StepView
+from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 
 PRECISION = 64
@@ -55,14 +55,14 @@ def _compact(facts: Facts) -> Facts:
 def _in_format(view: StepView, position: int, derived: Facts, format_: Format) -> Facts:
     derived = rounded(view, position, derived, format_)
     limit = format_range(format_)
-    if limit is None and derived.range is None:
-        return msgspec.structs.replace(derived, rule=UNPROVED_BEFORE)
     if format_.kind == "float":
         derived = msgspec.structs.replace(derived, error=None, value=None)
+        if derived.range is None:
+            return derived
+    if limit is None and derived.range is None:
+        return derived if in_the_clear(view) else msgspec.structs.replace(derived, rule=UNPROVED_BEFORE)
     if limit is None or (derived.range is not None and inside(derived.range, limit)):
         return derived
-    if format_.kind == "float" and derived.range is None:
-        return msgspec.structs.replace(derived, range=limit)
     return Facts(range=limit, rule=UNPROVED_BEFORE if derived.range is None else "")
 
 

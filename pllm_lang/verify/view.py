@@ -51,6 +51,11 @@ def is_structural(view: StepView) -> bool:
     return view.step.structural or "structural" in view.operator.fields
 
 
+def in_the_clear(view: StepView) -> bool:
+    """Whether a party computes the step on values that it knows, or the step only moves entries."""
+    return is_structural(view) or (view.component is not None and view.component.name == "clear")
+
+
 class Judged(msgspec.Struct, frozen=True):
     """What one step gives for given operands. `subject` of its obligations is the position of a result."""
 

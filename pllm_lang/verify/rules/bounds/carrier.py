@@ -9,11 +9,11 @@ from pllm_lang.exact.number import text
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.carrier import Carried, carried_values
+from pllm_lang.verify.hints import norm_hints
 from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.rules.bounds.unknown import in_the_clear
-from pllm_lang.verify.view import PlanView, StepView
+from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 CODE = "bounds.carrier"
 
@@ -23,7 +23,7 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     carried_names: set[str] = set()
     for carried in carried_values(view, plan):
         carried_names.add(carried.name)
-        yield _judge(carried, carried.facts)
+        yield _judge(view, carried, carried.facts)
     if view.component is not None and not in_the_clear(view):
         yield from _nowhere(view, plan, carried_names)
 
@@ -45,7 +45,7 @@ def _nowhere(view: StepView, plan: PlanView, carried_names: set[str]) -> Iterato
         )
 
 
-def _judge(carried: Carried, facts: Facts) -> Obligation:
+def _judge(view: StepView, carried: Carried, facts: Facts) -> Obligation:
     limit = centred(carried.modulus)
     ring = ring_text(carried.modulus)
     if facts.range is None:
@@ -75,7 +75,10 @@ def _judge(carried: Carried, facts: Facts) -> Obligation:
         limit=text(edge),
         term=facts.rule or carried.name,
         needs=str(needs),
-        notes=(f"proved range {shown_range(raw)}" + (f", from {facts.rule}" if facts.rule else ""),),
+        notes=(
+            f"proved range {shown_range(raw)}" + (f", from {facts.rule}" if facts.rule else ""),
+            *norm_hints(view, facts.rule),
+        ),
         help=f"it needs a ring of {needs} bits, or a narrower range of the operands",
     )
 

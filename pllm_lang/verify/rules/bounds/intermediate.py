@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from pllm_lang.catalog.evaluate import tensor
 from pllm_lang.catalog.expr import Apply, Expr, Num
-from pllm_lang.catalog.facts import Interval
+from pllm_lang.catalog.facts import UNKNOWN, Interval
 from pllm_lang.catalog.records import Clause
 from pllm_lang.exact.number import text
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.carrier import carrier_modulus
+from pllm_lang.verify.hints import norm_hints
 from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
@@ -25,11 +26,12 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
         return
     for clause in view.component.intermediates:
         found = tensor(clause.expr, view.env)
-        yield judge(clause, view, plan, None if found is None else found.facts.range)
+        facts = UNKNOWN if found is None else found.facts
+        yield judge(clause, view, plan, facts.range, facts.rule)
 
 
-def judge(clause: Clause, view: StepView, plan: PlanView, found: Interval | None) -> Obligation:
-    """The obligation of one intermediate whose range is `found`."""
+def judge(clause: Clause, view: StepView, plan: PlanView, found: Interval | None, rule: str = "") -> Obligation:
+    """The obligation of one intermediate whose range is `found`, by `rule`."""
     modulus = carrier_modulus(view, plan)
     if modulus is None:
         return _unproved(clause, "no ring is declared that it must fit", "declare the component's `carrier`")
@@ -52,7 +54,10 @@ def judge(clause: Clause, view: StepView, plan: PlanView, found: Interval | None
         term=clause.name,
         needs=str(needs),
         clause=clause.origin,
-        notes=(f"`{clause.name}` is an intermediate value, in raw units before it is truncated",),
+        notes=(
+            f"`{clause.name}` is an intermediate value, in raw units before it is truncated",
+            *norm_hints(view, rule),
+        ),
         help=_help(needs, fraction_bits),
     )
 

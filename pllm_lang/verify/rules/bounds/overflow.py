@@ -9,6 +9,7 @@ from pllm_lang.catalog.records import Format
 from pllm_lang.exact.number import text
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.hints import norm_hints
 from pllm_lang.verify.initial import format_range
 from pllm_lang.verify.limits import bits_for, excess_side, format_text, inside
 from pllm_lang.verify.numbers import shown, shown_range
@@ -29,10 +30,10 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
         limit = format_range(format_)
         derived = rounded(view, position, derived, format_)
         if limit is not None:
-            yield from _judge(position, format_, limit, derived)
+            yield from _judge(view, position, format_, limit, derived)
 
 
-def _judge(position: int, format_: Format, limit: Interval, derived: Facts) -> Iterator[Obligation]:
+def _judge(view: StepView, position: int, format_: Format, limit: Interval, derived: Facts) -> Iterator[Obligation]:
     found = derived.range
     if format_.kind == "float" and (found is None or inside(found, limit)):
         yield Obligation(CODE, Verdict.PROVED, position, assumed=(FLOATS,))
@@ -41,10 +42,12 @@ def _judge(position: int, format_: Format, limit: Interval, derived: Facts) -> I
     elif inside(found, limit):
         yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule, text(found.low), text(found.high)))
     else:
-        yield _overflow(position, format_, limit, derived, found)
+        yield _overflow(view, position, format_, limit, derived, found)
 
 
-def _overflow(position: int, format_: Format, limit: Interval, derived: Facts, found: Interval) -> Obligation:
+def _overflow(
+    view: StepView, position: int, format_: Format, limit: Interval, derived: Facts, found: Interval
+) -> Obligation:
     value, edge = excess_side(found, limit)
     needs = bits_for(found, format_.frac)
     return Obligation(
@@ -57,7 +60,10 @@ def _overflow(position: int, format_: Format, limit: Interval, derived: Facts, f
         limit=text(edge),
         term=derived.rule,
         needs=str(needs),
-        notes=(f"proved range {shown_range(found)}" + (f", from {derived.rule}" if derived.rule else ""),),
+        notes=(
+            f"proved range {shown_range(found)}" + (f", from {derived.rule}" if derived.rule else ""),
+            *norm_hints(view, derived.rule),
+        ),
         help=_help(format_, needs),
     )
 

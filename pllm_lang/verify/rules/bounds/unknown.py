@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.view import PlanView, StepView, is_structural
+from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 CODE = "bounds.unknown"
 UNBOUNDED = ("float", "label", "index")
@@ -25,11 +25,6 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule,))
             continue
         yield _unproved(position, view)
-
-
-def in_the_clear(view: StepView) -> bool:
-    """Whether a party computes the step on values that it knows, or the step only moves entries."""
-    return is_structural(view) or (view.component is not None and view.component.name == "clear")
 
 
 def _unproved(position: int, view: StepView) -> Obligation:
