@@ -10,8 +10,6 @@
 typedef intptr_t pllm_handle;  // of a pool or a matrix; 0 when there is no memory
 
 extern "C" {
-int pllm_start(void);  // asks the system for what the instruction set needs; 0 when it is refused
-
 pllm_handle pllm_pool(int threads);
 void pllm_pool_release(pllm_handle pool);
 pllm_handle pllm_matrix(const void* weights, long outputs, long inputs, int bits);

@@ -52,15 +52,6 @@ int run_residues(Ring ring, std::uint64_t q, pllm_handle pool, Product& product)
 
 extern "C" {
 
-int pllm_start() {
-#ifdef PLLM_AMX
-  constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-#else
-  return 1;
-#endif
-}
-
 pllm_handle pllm_pool(int threads) { return pllm_handle(new (std::nothrow) pllm::Pool(threads)); }
 
 void pllm_pool_release(pllm_handle pool) { delete &pllm::pool_at(pool); }

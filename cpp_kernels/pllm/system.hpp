@@ -14,9 +14,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <thread>
-#include <unistd.h>
 #ifdef __aarch64__
 #include <arm_neon.h>
 #endif

@@ -1,10 +1,12 @@
-"""Arguments of the kernels, checked and brought into the one form that C++ takes; every refusal has its text here.
+"""Arguments of the kernels, checked and brought into the one form that C++ takes; every refusal has its
+text here.
 
-Comes in: anything numpy can read. Goes out: a contiguous, aligned array of native byte order and the exact type, the
-same object where it already is one, a copy where not; inputs are never written. Raises `NativeKernelError`.
+Comes in: anything numpy can read. Goes out: a contiguous, aligned array of native byte order and the exact
+type, the same object where it already is one, a copy where not; inputs are never written. Raises
+`NativeKernelError`.
 """
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +37,7 @@ CIPHERTEXT = "ciphertext modulus must satisfy 2 <= q < 2^54"
 WIDE_MODULUS = "modulus must satisfy 2 <= q < 2^62"
 
 
-def ready(values: object, dtype: np.dtype[Any]) -> bool:
+def ready(values: object, dtype: np.dtype[Any]) -> TypeGuard[Array]:
     """Whether the array can go to C++ as it is."""
     return (
         type(values) is np.ndarray
@@ -43,6 +45,11 @@ def ready(values: object, dtype: np.dtype[Any]) -> bool:
         and values.flags.c_contiguous
         and values.flags.aligned
     )
+
+
+def laid_out(array: Array, dtype: np.dtype[Any]) -> Array:
+    """The array as C++ reads it; itself where it is so already."""
+    return np.require(array, dtype, ["C", "A"])
 
 
 def matrix(values: object, dtype: np.dtype[Any], low: int, high: int) -> Array:
@@ -68,7 +75,7 @@ def unsigned_words(values: object) -> Array:
         raise NativeKernelError(ANY_RANK)
     if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
         raise NativeKernelError(UNSIGNED)
-    return np.require(array, UINT64, "CA")
+    return laid_out(array, UINT64)
 
 
 def weights(values: object, bits: int) -> Array:
@@ -78,7 +85,9 @@ def weights(values: object, bits: int) -> Array:
     if 0 in checked.shape:
         raise NativeKernelError(POSITIVE)
     if checked.shape[1] > MAX_INPUTS:
-        raise NativeKernelError(f"a matrix may have at most {MAX_INPUTS} inputs, this one has {checked.shape[1]}")
+        raise NativeKernelError(
+            f"a matrix may have at most {MAX_INPUTS} inputs, this one has {checked.shape[1]}"
+        )
     return np.array(checked, INT8, order="C", copy=True)
 
 
@@ -100,4 +109,4 @@ def _within(array: Array, dtype: np.dtype[Any], low: int, high: int) -> Array:
     outside = info.min < low or info.max > high
     if outside and array.size and (int(array.min()) < low or int(array.max()) > high):
         raise out_of_range(low, high)
-    return np.require(array, dtype, "CA")
+    return laid_out(array, dtype)

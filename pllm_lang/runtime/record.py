@@ -1,7 +1,8 @@
-"""Facts about the kernels, in one place: what `cpp_kernels/` holds, on what it runs, what it accepts, what it costs.
+"""Facts about the kernels, in one place: what `cpp_kernels/` holds, on what it runs, what it accepts, what
+it costs.
 
-Nothing here is computed. The start-up code reads instruction sets and flags from it, the engine reads limits, and
-tests hold it against the C++ headers and against the kernel records of the standard library.
+Nothing here is computed. The start-up code reads instruction sets and flags from it, the engine reads
+limits, and tests hold it against the C++ headers and against the kernel records of the standard library.
 """
 
 import msgspec
@@ -65,7 +66,13 @@ INSTRUCTION_SETS = (
     ),
     InstructionSet("avx2", "x86_64", ("avx2", "fma"), ("-mavx2", "-mfma"), "avx2,fma", "s16", "vpmaddwd ymm"),
     InstructionSet(
-        "neon_i8mm", "aarch64", ("asimd", "asimddp", "i8mm"), ("-march=armv8.2-a+dotprod+i8mm",), "dotprod,i8mm", "u8", "usdot"
+        "neon_i8mm",
+        "aarch64",
+        ("asimd", "asimddp", "i8mm"),
+        ("-march=armv8.2-a+dotprod+i8mm",),
+        "dotprod,i8mm",
+        "u8",
+        "usdot",
     ),
     InstructionSet(
         "neon_dot", "aarch64", ("asimd", "asimddp"), ("-march=armv8.2-a+dotprod",), "dotprod", "s8", "sdot"

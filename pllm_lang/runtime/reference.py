@@ -1,7 +1,9 @@
-"""Every operation of the kernels in numpy, written to be believed at sight: the oracle of the tests, and what runs where there is no C++.
+"""Every operation of the kernels in numpy, written to be believed at sight: the oracle of the tests, and
+what runs where there is no C++.
 
-Arrays in, new arrays out, already checked by the caller. Integers are exact throughout: a product splits its inputs
-into halves of 31 bits, so that 64-bit sums hold them (K <= 2^24), and joins the halves as Python integers.
+Arrays in, new arrays out, already checked by the caller. Integers are exact throughout: a product splits
+its inputs into halves of 31 bits, so that 64-bit sums hold them (K <= 2^24), and joins the halves as Python
+integers.
 """
 
 import secrets
@@ -20,7 +22,8 @@ def clear(weights: Array, inputs: Array) -> Array:
 
 
 def ring(weights: Array, inputs: Array, bits: int) -> Array:
-    """Modulo 2^bits, in words of 32 bits up to 32 and of 64 bits above; numpy's uint64 product wraps as it should."""
+    """Modulo 2^bits, in words of 32 bits up to 32 and of 64 bits above; numpy's uint64 product wraps as it
+    should."""
     mask = np.uint64(2**bits - 1)
     wrapped = inputs.astype(UINT64) @ weights.astype(INT64).T.astype(UINT64)
     return (wrapped & mask).astype(UINT32 if bits <= 32 else UINT64)
@@ -49,7 +52,9 @@ def row_scales(values: Array, bits: int) -> Array:
     """max|x| / qmax of each row, 1 for a row of zeros; float32 [rows]."""
     magnitude = np.abs(values).max(axis=1)
     with np.errstate(under="ignore"):
-        return np.where(magnitude == 0, FLOAT32.type(1), magnitude / FLOAT32.type(2 ** (bits - 1) - 1)).astype(FLOAT32)
+        return np.where(
+            magnitude == 0, FLOAT32.type(1), magnitude / FLOAT32.type(2 ** (bits - 1) - 1)
+        ).astype(FLOAT32)
 
 
 def quantize(values: Array, bits: int, scales: Array) -> Array:
