@@ -1,12 +1,13 @@
 """The canonical form of a plan: one form for all texts that say the same.
 
-In: a plan, and content digests to write in place of record names (`ir/record_digest.py`). Out: the plan with values,
-formats and statements numbered and ordered by dataflow, and its bytes (RFC 8785). Names of values, blocks and plans,
-the order of independent statements and declarations, layout, and the modules a text is split into leave no trace.
+In: a plan, and content digests to write in place of record names (`ir/content.py`). Out: the plan
+with values, formats and statements numbered and ordered by dataflow, and its bytes (RFC 8785). Names of
+values, blocks and plans, the order of independent statements and declarations, layout, and the modules a
+text is split into leave no trace.
 
-What the plan does not order is ordered by colour (`ir/colour.py`). Values that colours cannot tell apart and that
-are not symmetric may be numbered differently when a text is reordered: the bytes then differ although the meaning
-does not. Equal bytes always mean equal plans, because the form holds the whole plan.
+What the plan does not order is ordered by colour (`ir/colour.py`). Values that colours cannot tell apart
+and that are not symmetric may be numbered differently when a text is reordered: the bytes then differ
+although the meaning does not. Equal bytes always mean equal plans, because the form holds the whole plan.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Colours: what a value is, told without its number, its name or its place in the text.
 
-In: a plan. Out: one digest a value and a node. Two values have one colour when everything that feeds them and
-everything that they feed looks alike. Canonical numbering sorts by colour wherever the plan itself has no order.
+In: a plan. Out: one digest a value and a node. Two values have one colour when everything that feeds them
+and everything that they feed looks alike. Canonical numbering sorts by colour wherever the plan itself has
+no order.
 
-Each round looks down (what feeds it) and then up (what it feeds, with the colours of the first half); two rounds
-tell apart everything but values that are symmetric, or that only differ far away along paths of equal colour.
+Each round looks down (what feeds it) and then up (what it feeds, with the colours of the first half); two
+rounds tell apart everything but values that are symmetric, or that only differ far away along paths of
+equal colour.
 """
 
 from __future__ import annotations

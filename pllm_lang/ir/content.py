@@ -1,7 +1,7 @@
 """Names out, content in: the first half of the canonical form.
 
-In: a plan, and content digests of the records it names. Out: the same plan where records are told by content and
-the table of formats holds each format that occurs once, nameless, sorted by content.
+In: a plan, and content digests of the records it names. Out: the same plan where records are told by
+content and the table of formats holds each format that occurs once, nameless, sorted by content.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Declared = Input | Weight | State
 
 
 def contents_of(plan: Plan, library: Library) -> dict[str, str]:
-    """Content digests of the records that the plan names outside of the shipped library, whose names are fixed."""
+    """Content digests of the records that the plan names; names of the shipped library are fixed."""
     keys = {plan.policy}
     for stage in plan.stages:
         for node, _ in nodes(stage.body):

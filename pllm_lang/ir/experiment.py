@@ -1,7 +1,7 @@
-"""The resolved experiment: what is asked of a plan or a model, where it runs, and what it may use up. Data only.
+"""The resolved experiment: what is asked of a plan or a model, where it runs, what it may use up.
 
-A plan alone has obligations of coverage and bounds; an experiment adds those of targets, material and budgets.
-Numbers are exact and written as strings, in base units (bytes, seconds, bits).
+Data only. A plan alone has obligations of coverage and bounds; an experiment adds those of targets, material and
+budgets. Numbers are exact and written as strings, in base units (bytes, seconds, bits).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Stock(msgspec.Struct, frozen=True, array_like=True):
 class Experiment(msgspec.Struct, frozen=True):
     """`plan` is the qualified name of a plan, or `model` says which model; never both.
 
-    `pipeline` is the composition with its parameters; `deployment` None where the experiment names none, so what it
-    would decide is not asked.
+    `pipeline` is the composition with its parameters; `deployment` None where the experiment names none, so
+    what it would decide is not asked.
     """
 
     name: str

@@ -16,7 +16,7 @@ from pllm_lang.catalog.records import Format
 
 
 class Placement(msgspec.Struct, frozen=True, array_like=True):
-    """Who has a value: kind `unplaced` (nothing said), `public`, `party` (in the clear), `shared` (a holding)."""
+    """Who has a value: `unplaced` (nothing said), `public`, `party` (in the clear), `shared` (a holding)."""
 
     kind: Literal["unplaced", "public", "party", "shared"] = "unplaced"
     parties: tuple[str, ...] = ()
@@ -37,8 +37,8 @@ UNKNOWN = TensorType(-1, ())
 class Bound(msgspec.Struct, frozen=True, array_like=True):
     """One stated fact: `slot(value) op limit`, e.g. ("max_abs", "<=", "12").
 
-    Slots: `max_abs`, `min`, `max`, `norm2`, `row_norm1`, `row_norm2`, `col_norm1`, `col_norm2`, `error`. In an
-    `assume` of a step with several results, `result` tells which one it speaks of.
+    Slots: `max_abs`, `min`, `max`, `norm2`, `row_norm1`, `row_norm2`, `col_norm1`, `col_norm2`, `error`. In
+    an `assume` of a step with several results, `result` tells which one it speaks of.
     """
 
     slot: str
@@ -69,10 +69,11 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Weight(msgspec.Struct, frozen=True, array_like=True):
-    """A weight, or a family of `count` equal-shaped ones (`count` 0: a single weight). `secret_from` () is public.
+    """A weight, or a family of `count` equal-shaped ones (`count` 0: a single weight). `secret_from` () is
+    public.
 
-    `scale_of` >= 0: the stored scale (`w.scale`) of that weight or family, a value of its own.
-    `facts_key` is the digest of the checkpoint that some of the bounds were measured of, "" where all are written in
+    `scale_of` >= 0: the stored scale (`w.scale`) of that weight or family, a value of its own. `facts_key`
+    is the digest of the checkpoint that some of the bounds were measured of, "" where all are written in
     the plan; `assumed` are bounds that were only seen on data.
     """
 
@@ -115,10 +116,10 @@ class ComponentUse(msgspec.Struct, frozen=True, array_like=True):
 class Step(msgspec.Struct, frozen=True, tag="step", array_like=True):
     """One operation. `operator` is a qualified record name; `results` are new values with `types`.
 
-    `params` holds every parameter of the operator's record in its order, defaults filled in: numbers, words and
-    booleans (`Ref("row")`), texts, formats (`Ref("%f3")`). `use` is the component written with `using`; `party` the
-    one after `@`; `assumes` are facts that the plan asks to take for granted of its results. `structural` steps only
-    move entries (a transpose written inside a call) and need no component.
+    `params` holds every parameter of the operator's record in its order, defaults filled in: numbers, words
+    and booleans (`Ref("row")`), texts, formats (`Ref("%f3")`). `use` is the component written with `using`;
+    `party` the one after `@`; `assumes` are facts that the plan asks to take for granted of its results.
+    `structural` steps only move entries (a transpose written inside a call) and need no component.
     """
 
     operator: str
@@ -134,8 +135,8 @@ class Step(msgspec.Struct, frozen=True, tag="step", array_like=True):
 
 
 class Carried(msgspec.Struct, frozen=True, array_like=True):
-    """A name carried round a repeat: `initial` goes in, `inner` is its value in the body, `next` what the body
-    makes of it, `final` its value after the loop."""
+    """A name carried round a repeat: `initial` goes in, `inner` is its value in the body, `next` what the
+    body makes of it, `final` its value after the loop."""
 
     initial: int
     inner: int

@@ -1,8 +1,8 @@
 """A plan as readable text, for `pllm show --stage ir`.
 
-In: the plan, and its source map for names. Out: lines of text. One line a statement: `%3 y: exact[2, 4] = linear(%0 x,
-%1 w) using masked_linear(bits: 32)`. Values show their number and, where the map has one, their name; what blocks
-made shows its dotted name.
+In: the plan, and its source map for names. Out: lines of text. One line a statement: `%3 y: exact[2, 4] =
+linear(%0 x, %1 w) using masked_linear(bits: 32)`. Values show their number and, where the map has one,
+their name; what blocks made shows its dotted name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one traversal of a plan: its nodes in order, what a node reads and makes, and the same node renumbered.
 
-In: bodies, nodes and expressions of `ir/plan.py`. Out: values ids, or rebuilt data; nothing is changed in place.
-In expressions a value is `Ref("%v12")`, a repeat variable `Ref("%0")`, a result of the step itself `Ref("%r0")`, and
-a format of the plan's table `Ref("%f3")`.
+In: bodies, nodes and expressions of `ir/plan.py`. Out: values ids, or rebuilt data; nothing is changed in
+place. In expressions a value is `Ref("%v12")`, a repeat variable `Ref("%0")`, a result of the step itself
+`Ref("%r0")`, and a format of the plan's table `Ref("%f3")`.
 """
 
 from __future__ import annotations

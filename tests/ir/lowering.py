@@ -1,4 +1,4 @@
-"""Texts to plans, for the tests of lowering: texts come from buffers; of imported files only the names are on disk."""
+"""Texts to plans: texts come from buffers; of imported files only the names are on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random plans as data, and their texts: with other names, in another order, laid out otherwise, split in modules.
+"""Random plans as data, and their texts: renamed, reordered, laid out otherwise, split in modules.
 
 Every plan is well typed: all values are `fx[4, 4]`. A `Shape` of writing decides what must not matter.
 """
@@ -127,8 +127,8 @@ def _body(text: Text, how: Writing, random: Random, fixed: dict[str, str]) -> li
         for k, bound in enumerate(text.inputs)
     ]
     declared += [
-        f"weight {names[len(text.inputs) + k]}: {fx}[4, 4] public where abs({names[len(text.inputs) + k]}) <= {bound}"
-        for k, bound in enumerate(text.weights)
+        f"weight {name}: {fx}[4, 4] public where abs({name}) <= {bound}"
+        for name, bound in zip(names[len(text.inputs) :], text.weights, strict=False)
     ]
     # A loop takes over the name that it carries, so what it makes is known under that name from there on.
     statements, needs = _statements(text, names, fixed, random if how.rename else None)

@@ -42,9 +42,8 @@ def test_equal_indices_have_one_form() -> None:
 
 
 def test_repeats_inside_each_other() -> None:
-    case = plan(
-        "repeat i in 0..<2 carrying [h] {\n repeat j in 0..<4 carrying [h] {\n h = mul(h, w[4 * i + j])\n }\n }"
-    )
+    inner_text = "repeat j in 0..<4 carrying [h] {\n h = mul(h, w[4 * i + j])\n }"
+    case = plan(f"repeat i in 0..<2 carrying [h] {{\n {inner_text}\n }}")
     assert case.codes == []
     outer = case.plan.stages[0].body[0]
     assert isinstance(outer, Repeat)

@@ -25,6 +25,7 @@ PLAN = """plan p under pol {
 }
 """
 
+ROLES = ", ".join(f"{role}: {role}" for role in ("client", "preparation", "inference"))
 SHOWN = """plan p under ./main.pol
   format %f0 fx: fixed -9223372036854775808..9223372036854775807 / 2^18
   format %f1 w8: int -128..127 / 2^0
@@ -43,7 +44,7 @@ SHOWN = """plan p under ./main.pol
       carry %9 a from %8 a
       %10 a: fx[3, 3] = mul(%9 a, %1 w[-1 * i0 + 3])
       carry on %10 a; after it %11 a
-    %12 b: exact[3, 3] = linear(%11 a, %1 w[0]) using masked(bits: 64, mode: fast, client: client, preparation: preparation, inference: inference)
+    %12 b: exact[3, 3] = linear(%11 a, %1 w[0]) using {use}
     %14 t: unknown = add(%11 a, %13)
     %3 s := %11 a
     requires error(%11 a) <= 1/2 else "too coarse"
@@ -54,4 +55,6 @@ SHOWN = """plan p under ./main.pol
 def test_a_plan_is_shown_line_by_line() -> None:
     case = lower(PLAN)
     assert case.told() == [("names.unknown", "nothing")]
-    assert show_plan(case.plan, case.lowered.source_map) == SHOWN
+    assert show_plan(case.plan, case.lowered.source_map) == SHOWN.replace(
+        "{use}", f"masked(bits: 64, mode: fast, {ROLES})"
+    )

@@ -1,4 +1,4 @@
-"""What a plan's steps become: operands, types, components, parties, assumptions, and the places of all of them."""
+"""What steps become: operands, types, components, parties, assumptions, and the places of all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What a parameter admits: the values its record allows, decided and told in words.
 
-`allowed` of a `ParamSpec` is a list (`in [16, 32]`), a range (`in 1..128`), a comparison (`>= 1`), or the sizes and
-patterns of `text(1..256)`, `text(pattern: "[A-Z]{3}")` and `list(integer >= 1)`. What cannot be decided is not admitted.
+`allowed` of a `ParamSpec` is a list (`in [16, 32]`), a range (`in 1..128`), a comparison (`>= 1`), or the
+sizes and patterns of `text(1..256)`, `text(pattern: "[A-Z]{3}")` and `list(integer >= 1)`. What cannot be
+decided is not admitted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Indices of families: affine in the variables of the repeats around them, so their range is known exactly.
 
-In: `layer`, `2 * layer + 1`, `3`. Out: the affine form, its one expression (`Ref("%0")`, `Num("3")`, a sum by depth),
-the least and greatest value it takes, and whether two such indices may ever be equal.
+In: `layer`, `2 * layer + 1`, `3`. Out: the affine form, its one expression (`Ref("%0")`, `Num("3")`, a sum
+by depth), the least and greatest value it takes, and whether two such indices may ever be equal.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def reach(part: Affine) -> tuple[int, int]:
 
 
 def may_meet(left: Affine, right: Affine) -> bool:
-    """Whether the two can be equal in any turns: their ranges overlap and no common divisor keeps them apart."""
+    """Whether the two can be equal: their ranges overlap and no common divisor keeps them apart."""
     (low, high), (other_low, other_high) = reach(left), reach(right)
     if high < other_low or other_high < low:
         return False
@@ -117,7 +117,7 @@ def may_meet(left: Affine, right: Affine) -> bool:
 
 
 def is_injective(part: Affine, loops: tuple[LoopVariable, ...]) -> bool:
-    """Whether every turn of the loops has an index of its own: each factor exceeds what the smaller ones reach."""
+    """Whether every turn has an index of its own: each factor exceeds what the smaller ones reach."""
     factors = dict(part.factors)
     steps = sorted(
         (abs(factors.get(loop, 0)), loop.high - loop.low) for loop in loops if loop.high - loop.low > 1

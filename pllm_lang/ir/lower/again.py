@@ -1,10 +1,10 @@
 """Lowering again after an edit: statements before the first changed one cost nothing.
 
-In: the session of the last lowering and the edited plan. Out: what `lower_plan` would give, and the next session.
-Every table of the context only grows, so the state before a statement is a handful of lengths (`Mark`); rolling back
-cuts the tables to them. A statement is unchanged when it is equal with its place, because places are in the source
-map; text after an edit has moved, and is lowered afresh. A session is of no use once the declarations around the plan
-have changed; then everything is lowered afresh.
+In: the session of the last lowering and the edited plan. Out: what `lower_plan` would give, and the next
+session. Every table of the context only grows, so the state before a statement is a handful of lengths
+(`Mark`); rolling back cuts the tables to them. A statement is unchanged when it is equal with its place,
+because places are in the source map; text after an edit has moved, and is lowered afresh. A session is of
+no use once the declarations around the plan have changed; then everything is lowered afresh.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COUNTS = ("next_value", "statements", "loops", "requirements", "suggestions", "
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """The context before a statement: lengths of its tables, its counters, and the small tables that change inside."""
+    """The context before a statement: lengths of its tables, its counters, and what changes inside."""
 
     lists: tuple[int, ...]
     tables: tuple[int, ...]
@@ -75,7 +75,7 @@ def lower_again(
 def _around(
     project: Project, library: Library, module: Module, decl: syn.Plan, fresh: Context
 ) -> tuple[Any, ...]:
-    """All that a lowering reads beside the plan's own statements, and what is found before the first of them."""
+    """All that a lowering reads beside the plan's statements, and what is found before them."""
     blocks = tuple(d for d in module.file.decls if isinstance(d, syn.Block))
     imported = {name: other.digest for name, other in project.modules.items() if name != module.name}
     names = (module.name, module.scope, module.constants)

@@ -1,7 +1,8 @@
 """Arguments checked against the parameters that a record declares.
 
-In: the named arguments of a call and its `ParamSpec`s. Out: every parameter in the record's order with its value as
-span-free data, defaults filled in; what is missing, unknown, of the wrong kind or out of range is a finding.
+In: the named arguments of a call and its `ParamSpec`s. Out: every parameter in the record's order with its
+value as span-free data, defaults filled in; what is missing, unknown, of the wrong kind or out of range is
+a finding.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _of_kind(ctx: Context, spec: ParamSpec, expr: syn.Expr, anchor: syn.Anchor) 
 
 
 def _word(ctx: Context, spec: ParamSpec, expr: syn.Expr, anchor: syn.Anchor) -> ex.Expr | None:
-    """A word stands for itself, whatever else its name may mean in the plan; a number only where it is allowed."""
+    """A word stands for itself, whatever else its name may mean in the plan."""
     if isinstance(expr, syn.Name):
         return ex.Ref(expr.id)
     return _wrong(ctx, spec, expr, anchor)

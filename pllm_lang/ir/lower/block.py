@@ -1,8 +1,8 @@
 """Blocks: sub-plans expanded in place.
 
-In: a call of a block. Out: its steps in the body under way, its results for the caller to name. A block sees its
-parameters, the declarations of its own module, and nothing of the caller. Recursion is refused; how much may be
-expanded is limited (`ir/lower/limits.py`).
+In: a call of a block. Out: its steps in the body under way, its results for the caller to name. A block
+sees its parameters, the declarations of its own module, and nothing of the caller. Recursion is refused;
+how much may be expanded is limited (`ir/lower/limits.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Types of a block's parameters and results: variables bound by the first use, checked by every other.
 
-In: `x: F[m, k]` and the type handed in. Out: the format and shape variables in the block's scope, or findings. A
-name in a shape is a variable where it stands alone and means nothing else; everything else is arithmetic on those.
+In: `x: F[m, k]` and the type handed in. Out: the format and shape variables in the block's scope, or
+findings. A name in a shape is a variable where it stands alone and means nothing else; everything else is
+arithmetic on those.
 """
 
 from __future__ import annotations

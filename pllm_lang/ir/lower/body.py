@@ -1,7 +1,7 @@
 """Bodies: the statements of a plan, a stage, a block or a repeat, one after the other.
 
-In: statements. Out: nodes in the body under way. Declarations come first, whatever the order of the text, then steps
-in order, then outputs and requirements; so moving a declaration changes nothing.
+In: statements. Out: nodes in the body under way. Declarations come first, whatever the order of the text,
+then steps in order, then outputs and requirements; so moving a declaration changes nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def lower_body(ctx: Context, body: tuple[syn.Stmt, ...], place: Place) -> None:
 
 
 def arrange(ctx: Context, body: tuple[syn.Stmt, ...], place: Place) -> tuple[syn.Stmt, ...]:
-    """The statements in the order of lowering; facts files are read at once, what is misplaced is a finding."""
+    """The statements in the order of lowering; facts files are entered, what is misplaced is a finding."""
     allowed = _ALLOWED[place]
     ctx.frame.body = body
     order: dict[type, list[syn.Stmt]] = {syn.Input: [], syn.Step: [], syn.Output: []}

@@ -1,7 +1,7 @@
 """Calls of operators: arguments sorted into operands and parameters, types inferred, one step appended.
 
-In: a call. Out: the step in the body under way and the typed results. What does not fit is a finding, and then the
-results have the type `UNKNOWN`, which nothing downstream complains about again.
+In: a call. Out: the step in the body under way and the typed results. What does not fit is a finding, and
+then the results have the type `UNKNOWN`, which nothing downstream complains about again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Callee(msgspec.Struct, frozen=True):
 
 
 class Sorted(msgspec.Struct):
-    """Arguments by what they are: an expression an operand (None where it is missing), and all other named ones."""
+    """An expression for each operand (None where it is missing), and all other named arguments."""
 
     operands: list[syn.Expr | None]
     params: Arguments

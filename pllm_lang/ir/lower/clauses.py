@@ -1,7 +1,7 @@
 """Clauses after a type: who has the value, whose secret it is, what is stated of it.
 
-In: the clauses of an input, a weight, a state or an output. Out: `Said`, each part once; what does not belong there
-is a finding.
+In: the clauses of an input, a weight, a state or an output. Out: `Said`, each part once; what does not
+belong there is a finding.
 """
 
 from __future__ import annotations

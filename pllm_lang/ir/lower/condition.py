@@ -1,8 +1,9 @@
 """`where` and `assume`: what is stated of a value, as bounds.
 
-In: a condition over names of values. Out: for each name the bounds that say the same, or a finding. The forms are
-`abs(x) <= c`, `lo <= x`, `x <= hi`, `x in lo..hi`, `x == c`, `slot(x) <= c` for norms and errors, mirrored, and
-joined by `and`. Ranges are closed; a strict comparison is refused, because what is stated must be what is used.
+In: a condition over names of values. Out: for each name the bounds that say the same, or a finding. The
+forms are `abs(x) <= c`, `lo <= x`, `x <= hi`, `x in lo..hi`, `x == c`, `slot(x) <= c` for norms and errors,
+mirrored, and joined by `and`. Ranges are closed; a strict comparison is refused, because what is stated
+must be what is used.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def tightened(bounds: list[Bound]) -> tuple[Bound, ...]:
-    """One bound a slot and result, the tightest; in a fixed order, so that the order of writing leaves no trace."""
+    """The tightest bound of each slot and result, in a fixed order: that of writing leaves no trace."""
     best: dict[tuple[int, str], Bound] = {}
     for bound in bounds:
         key = (bound.result, bound.slot)

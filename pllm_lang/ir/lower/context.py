@@ -1,8 +1,9 @@
-"""The state of one lowering: tables that only grow, the names in scope, and a journal that can be rolled back.
+"""The state of one lowering: tables that only grow, the names in scope, and a journal that can be rolled
+back.
 
-Data, and the few functions that keep it consistent. Every statement appends to the tables; a `Mark` remembers how
-long they were before it. An editor keeps the context, rolls back to the first changed statement and lowers on
-from there (`ir/lower/again.py`).
+Data, and the few functions that keep it consistent. Every statement appends to the tables; a `Mark`
+remembers how long they were before it. An editor keeps the context, rolls back to the first changed
+statement and lowers on from there (`ir/lower/again.py`).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Scope(msgspec.Struct):
 
 
 class Frame(msgspec.Struct):
-    """Where lowering stands: which text and body, inside which blocks and repeats (`loop` numbers the outermost)."""
+    """Which text and body are lowered, inside which blocks and repeats (`loop` numbers the outermost)."""
 
     module: Module
     scope: Scope
@@ -115,7 +116,7 @@ class Carrier(msgspec.Struct, frozen=True):
 
 
 class Accesses(msgspec.Struct):
-    """What one stage does with one state so far; members with a constant index are kept apart, there are many."""
+    """What one stage has done with one state; accesses by a constant index are kept apart."""
 
     reads: list[Any] = []
     writes: list[Any] = []

@@ -13,7 +13,7 @@ from pllm_lang.ir.words import show_expr
 
 
 def conversion_help(ctx: Context, types: tuple[TensorType, ...]) -> str:
-    """Which operators bring the formats together; the first format that is not `exact` is the one aimed at."""
+    """What brings the formats together; the first format that is not `exact` is the one aimed at."""
     forms = [ctx.formats[kind.format] for kind in types]
     aim = next((form for form in forms if form.kind != "exact"), forms[0])
     other = next((form for form in forms if form != aim), aim)

@@ -1,7 +1,7 @@
 """From an experiment's record to the resolved experiment: every reference followed, or found missing.
 
-In: the library with the project's records, and the experiment's record. Out: the `Experiment` and findings. Fields
-have been checked for form when the record was read; here what they name is looked up.
+In: the library with the project's records, and the experiment's record. Out: the `Experiment` and findings.
+Fields have been checked for form when the record was read; here what they name is looked up.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _pipeline(reading: _Reading) -> ComponentUse | None:
 
 
 def _deployment(reading: _Reading) -> Deployment | None:
-    """`deployment: name`, `local(root: "...", hosts: {...})`, or the parties with their targets written out."""
+    """`deployment: name`, `local(root: "...", hosts: {...})`, or parties with their targets."""
     value = reading.record.fields.get("deployment")
     match value:
         case None:

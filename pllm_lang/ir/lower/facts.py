@@ -1,9 +1,10 @@
 """Facts files merged onto the values that they name.
 
-In: the facts files of `facts "..."` statements, by the names of the plan. Out: bounds. What is true of a checkpoint
-becomes a bound of the weight; what was seen on data (`calibrated`, and everything said of a step's result) is an
-assumption, kept apart so that a report can list it. The members of a family are named `w[0]` (or `w.0`), or `w` for all; a bound
-of a family is the weakest of its members', and none where a member has none.
+In: the facts files of `facts "..."` statements, by the names of the plan. Out: bounds. What is true of a
+checkpoint becomes a bound of the weight; what was seen on data (`calibrated`, and everything said of a
+step's result) is an assumption, kept apart so that a report can list it. The members of a family are named
+`w[0]` (or `w.0`), or `w` for all; a bound of a family is the weakest of its members', and none where a
+member has none.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _SLOTS = {
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """`true` of the checkpoint, `seen` on data, and the digest of the checkpoint ("" where nothing is said)."""
+    """`true` of the checkpoint, `seen` on data, and the digest of the checkpoint."""
 
     true: tuple[Bound, ...] = ()
     seen: tuple[Bound, ...] = ()
@@ -46,7 +47,7 @@ NOTHING = Stated()
 
 
 def use_facts(ctx: Context, stmt: syn.Facts) -> None:
-    """Enters a facts file; name resolution has read it, or has said why not. Without it fewer facts are known."""
+    """Enters a facts file that name resolution has read. Without it fewer facts are known."""
     file = ctx.frame.module.facts.get(read_string(stmt.path))
     if file is not None:
         ctx.facts.append(file)

@@ -1,7 +1,8 @@
 """Operands: names, members of families, stored scales, literals, and calls that only move entries.
 
-In: an expression in operand position. Out: the operand with its type, None after a finding. A literal becomes a
-constant of the plan; a structural call (`outer(sx, w.scale)`) a step of its own in the same place.
+In: an expression in operand position. Out: the operand with its type, None after a finding. A literal
+becomes a constant of the plan; a structural call (`outer(sx, w.scale)`) a step of its own in the same
+place.
 """
 
 from __future__ import annotations

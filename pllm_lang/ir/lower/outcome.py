@@ -1,6 +1,7 @@
 """Outputs and requirements: what a plan gives, and what it asks of it.
 
-In: `output y to client`, `requires error(y) <= 1/256 else "..."`. Out: an `Output`, a `Requirement` over `%v` values.
+In: `output y to client`, `requires error(y) <= 1/256 else "..."`. Out: an `Output`, a `Requirement` over
+`%v` values.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def read_requirement(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Exp
 
 
 def folded(expr: ex.Expr) -> ex.Expr:
-    """The expression with arithmetic of numbers done, so that `1/256` and a constant of that value are one."""
+    """The expression with arithmetic of numbers done: `1/256` and a constant of that value are one."""
     if not isinstance(expr, ex.Apply):
         return expr
     args = tuple(map(folded, expr.args))

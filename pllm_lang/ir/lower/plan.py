@@ -1,8 +1,9 @@
 """From a plan's declaration to the typed plan.
 
-In: a loaded project, the library with the project's records, the module that holds the plan, and the plan's syntax.
-Out: `Lowered`: the plan, its source map, and findings. Where findings hold errors the plan may have values of type
-`UNKNOWN` and operands that nothing makes; such a plan is for showing and for finding more, never for accepting.
+In: a loaded project, the library with the project's records, the module that holds the plan, and the plan's
+syntax. Out: `Lowered`: the plan, its source map, and findings. Where findings hold errors the plan may have
+values of type `UNKNOWN` and operands that nothing makes; such a plan is for showing and for finding more,
+never for accepting.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def close_context(ctx: Context, project: Project, decl: syn.Plan) -> Lowered:
 
 
 def _told_once(findings: list[Finding], said: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Without what name resolution has said; what one place in a block gives again and again, once with a count."""
+    """Without what name resolution has said; what a place in a block gives again, once with a count."""
     known = {(finding.code, finding.span) for finding in said}
     kept: dict[tuple[str, Span, str], Finding] = {}
     for finding in findings:

@@ -45,7 +45,7 @@ def report(
 
 
 def suggest(ctx: Context, name: str, known: Iterable[str]) -> str:
-    """`did you mean ...?`, "" where nothing is alike; looked for at the first findings only, since it is slow."""
+    """`did you mean ...?`, "" where nothing is alike; only the first findings look, since it is slow."""
     ctx.suggestions += 1
     return did_you_mean(name, known) if ctx.suggestions <= MAX_SUGGESTIONS else ""
 

@@ -1,8 +1,8 @@
 """Result types of one call, from the operator's signature and, where it states formats, the component's.
 
-In: an operator with the types of its operands and its parameters. Out: the types of its results, or what does not
-fit and at which operand. Inference is the catalog's (`catalog/infer.py`); it is asked once for each combination of
-operator, types and parameters.
+In: an operator with the types of its operands and its parameters. Out: the types of its results, or what
+does not fit and at which operand. Inference is the catalog's (`catalog/infer.py`); it is asked once for
+each combination of operator, types and parameters.
 """
 
 from __future__ import annotations

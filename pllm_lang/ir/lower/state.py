@@ -1,7 +1,8 @@
 """States: read as they were when the stage began, written at most once in a stage.
 
-In: reads and writes in the order of the text. Out: `StateWrite` nodes, or findings. Members of a family are told
-apart by their affine indices (`ir/lower/affine.py`); what may be the same member is treated as the same.
+In: reads and writes in the order of the text. Out: `StateWrite` nodes, or findings. Members of a family are
+told apart by their affine indices (`ir/lower/affine.py`); what may be the same member is treated as the
+same.
 """
 
 from __future__ import annotations

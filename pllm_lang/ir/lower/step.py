@@ -1,7 +1,7 @@
 """Steps: `y = operator(...)`, `y = block(...)`, and writes of states.
 
-In: a step. Out: nodes appended to the body, names defined. Every target is defined even after an error, with the
-type `UNKNOWN`, so that one slip costs one finding.
+In: a step. Out: nodes appended to the body, names defined. Every target is defined even after an error,
+with the type `UNKNOWN`, so that one slip costs one finding.
 """
 
 from __future__ import annotations

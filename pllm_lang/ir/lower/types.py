@@ -1,6 +1,7 @@
 """Type expressions: `act8[1, 896]`, `fixed(64, 18)[n]`, `exact`, a format variable of a block.
 
-In: a syntax expression. Out: a `TensorType`, `UNKNOWN` after a finding. Formats are entered in the plan's table once.
+In: a syntax expression. Out: a `TensorType`, `UNKNOWN` after a finding. Formats are entered in the plan's
+table once.
 """
 
 from __future__ import annotations
