@@ -17,6 +17,9 @@ from pllm_lang.text.limits import MAX_DEPTH
 # (kind, end, text): `end` is absolute
 Lexeme: TypeAlias = tuple[int, int, str]
 
+# Nothing that is nested less deep than MAX_DEPTH needs more states; a level of a plan's body needs seven.
+_MAX_STATES = 10 * MAX_DEPTH
+
 # How a rule's value is made; from _NODE on a node is built, one level deeper than its children.
 _UNIT, _CHILD, _ONE, _APPEND, _CONCAT, _LEAF, _NODE, _ANCHOR = range(8)
 
@@ -129,6 +132,8 @@ def run(machine: Machine, stack: Stack, tokens: list[Lexeme], at: int, docs: dic
             move = rows[state].get(kind)
         if move is None:
             return position
+        if len(states) > _MAX_STATES:
+            return position
         start = end - len(text)
         if move >= BEGIN:
             move -= BEGIN
@@ -145,7 +150,7 @@ def run(machine: Machine, stack: Stack, tokens: list[Lexeme], at: int, docs: dic
 
 
 def is_too_deep(stack: Stack) -> bool:
-    return bool(stack.depths) and stack.depths[-1] > MAX_DEPTH
+    return len(stack.states) > _MAX_STATES or (bool(stack.depths) and stack.depths[-1] > MAX_DEPTH)
 
 
 def _follow(machine: Machine, below: int, lhs: int, kind: int) -> int:

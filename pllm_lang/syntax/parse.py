@@ -17,11 +17,11 @@ from pllm_lang.syntax.lexer import Lexed, Lexer, lex, make_lexer
 from pllm_lang.syntax.load_table import load_table
 from pllm_lang.syntax.machine import Machine, Stack, is_too_deep, make_machine, run
 from pllm_lang.syntax.nodes import File
-from pllm_lang.syntax.recover import give_up, recover
+from pllm_lang.syntax.recover import give_up, recover, skip_declaration
 from pllm_lang.syntax.slips.explain import explain, too_deep
 from pllm_lang.syntax.trouble import look
 from pllm_lang.text.finding import Edit, Finding, Fix, Severity, Span
-from pllm_lang.text.limits import MAX_SYNTAX_FINDINGS
+from pllm_lang.text.limits import MAX_SYNTAX_FINDINGS, MAX_TOKENS
 from pllm_lang.text.source import Source
 
 EDITIONS = frozenset(["1"])
@@ -62,6 +62,8 @@ def tools() -> tuple[Lexer, Machine]:
 def _parse(source: Source) -> Parsed:
     lexer, machine = tools()
     lexed = lex(lexer, source.text)
+    if len(lexed.tokens) > MAX_TOKENS:
+        return Parsed(source, File(None, ()), (_too_large(source, lexed),), ())
     stack = Stack(machine.table.start)
     findings = _read(source, machine, lexed, stack)
     file: File = stack.values[0]
@@ -79,18 +81,31 @@ def _read(source: Source, machine: Machine, lexed: Lexed, stack: Stack) -> list[
     at = 0
     while (at := run(machine, stack, tokens, at, docs)) < len(tokens):
         trouble = look(source, machine, stack, tokens, at)
-        slip = too_deep(trouble) if is_too_deep(stack) else explain(trouble)
+        is_deep = is_too_deep(stack)
+        slip = too_deep(trouble) if is_deep else explain(trouble)
+        # A second mistake at one place is a consequence of how the parse went on after the first.
         if at > stuck:
             findings.append(slip.finding)
-        if len(findings) > MAX_SYNTAX_FINDINGS:
-            findings[-1] = _too_many(slip.finding.span)
-        if at > stuck and len(findings) <= MAX_SYNTAX_FINDINGS:
-            stuck = at
-            at = recover(trouble, stack, slip.intended)
-        else:
+        if at <= stuck or len(findings) > MAX_SYNTAX_FINDINGS:
             at = give_up(trouble, stack)
+        else:
+            stuck = at
+            at = skip_declaration(trouble, stack) if is_deep else recover(trouble, stack, slip.intended)
         stack.line = (at, tuple(stack.states))
+    if len(findings) > MAX_SYNTAX_FINDINGS:
+        findings[-1] = _too_many(findings[-1].span)
     return findings
+
+
+def _too_large(source: Source, lexed: Lexed) -> Finding:
+    _, end, text = lexed.tokens[MAX_TOKENS]
+    return Finding(
+        "syntax.too_large",
+        f"the file has more than {MAX_TOKENS:,} words and signs",
+        Span(source.name, end - len(text), end),
+        help="split it into modules",
+        data={"value": str(len(lexed.tokens)), "limit": str(MAX_TOKENS)},
+    )
 
 
 def _too_many(span: Span) -> Finding:

@@ -75,7 +75,7 @@ def _drop_line(trouble: Trouble, stack: Stack) -> None:
 
 def is_margin_declaration(trouble: Trouble, index: int) -> bool:
     """Whether a declaration begins here, at the left margin: no line of a body does in a laid-out text."""
-    text = token(trouble, index).text
+    text = trouble.tokens[index][2]
     if text not in DECLARATIONS or column(trouble, index) > 0 or not is_line_first(trouble, index):
         return False
     following = token(trouble, index + 1)
@@ -122,26 +122,46 @@ def _next_line(trouble: Trouble, stack: Stack, margin: int) -> int:
     """The next line, at most as far in as the broken one; or the end of the block that it stands in."""
     depth = 0
     earliest = max(trouble.first + 1, line_start(trouble, trouble.at))
+    closable = fits(trouble, "}", states=tuple(stack.states))
     for index in range(trouble.first, len(trouble.tokens) - 1):
         text = trouble.tokens[index][2]
         if index >= earliest:
-            at_margin = is_line_first(trouble, index) and column(trouble, index) <= margin
-            if is_margin_declaration(trouble, index) and _close_blocks(trouble, stack, index):
-                return index
-            if at_margin and (_begins_line(trouble, stack, index) or (depth <= 0 and _is_new_line(text))):
-                return index
-            if depth <= 0 and is_line_first(trouble, index) and _begins_by_keyword(trouble, stack, index):
-                return index
-            closes = depth <= 0 or (at_margin and column(trouble, index) < margin)
-            if text == "}" and closes and fits(trouble, "}", states=tuple(stack.states)):
+            if is_line_first(trouble, index):
+                if _resumes(trouble, stack, index, margin, depth):
+                    return index
+                if text == "}" and closable and column(trouble, index) < margin:
+                    return index
+            if text == "}" and closable and depth <= 0:
                 return index
         depth += (text == "{") - (text == "}" and depth > 0)
     return give_up(trouble, stack)
 
 
+def _resumes(trouble: Trouble, stack: Stack, index: int, margin: int, depth: int) -> bool:
+    """Whether the parse can go on at the first token of a line."""
+    if is_margin_declaration(trouble, index) and _close_blocks(trouble, stack, index):
+        return True
+    if column(trouble, index) > margin:
+        return depth <= 0 and _begins_by_keyword(trouble, stack, index)
+    return _begins_line(trouble, stack, index) or (depth <= 0 and _is_new_line(trouble.tokens[index][2]))
+
+
 def _is_new_line(text: str) -> bool:
     """Whether a text at the margin is a line of its own, right or wrong, rather than the rest of one."""
     return text[:-1].isidentifier() or text.isidentifier() or text == "/"
+
+
+def skip_declaration(trouble: Trouble, stack: Stack) -> int:
+    """Drop the whole declaration, and go on at the next one at the left margin."""
+    begins, kind = trouble.machine.table.actions, trouble.machine.table.literals["import"]
+    level = 1
+    while level < len(stack.states) and begins[stack.states[level]].get(kind, 0) >= BEGIN:
+        level += 1
+    stack.cut(level)
+    for index in range(trouble.at, len(trouble.tokens) - 1):
+        if is_margin_declaration(trouble, index):
+            return index
+    return len(trouble.tokens) - 1
 
 
 def give_up(trouble: Trouble, stack: Stack) -> int:

@@ -161,11 +161,10 @@ def _parse_line(machine: Machine, tokens: list[Lexeme], docs: dict[int, str], si
     if tokens[-1][0] == END_KIND:
         decls = stack.values[0].decls if isinstance(stack.values[0], File) else ()
         return decls[0] if len(decls) == 1 and stack.values[0].edition is None else None
-    lines: Any = stack.values[size - 1] if len(stack.states) == size + 2 else ()
-    if type(lines) is not list or len(lines) != 1:
+    if len(stack.states) != size + 2 or stack.depths[size - 1] + _LEVELS * len(site.blocks) > MAX_DEPTH:
         return None
-    is_deep = stack.depths[size - 1] + _LEVELS * len(site.blocks) > MAX_DEPTH
-    return None if is_deep or not isinstance(lines[0], Anchor) else lines[0]
+    lines: list[Any] = stack.values[size - 1]
+    return lines[0] if len(lines) == 1 and isinstance(lines[0], Anchor) else None
 
 
 def _head(block: Any) -> str:

@@ -66,21 +66,28 @@ class Trivia:
         return self.starts[max(index, bisect_left(self.starts, at))]
 
     def as_written(self, start: int, end: int, indent: int) -> list[str]:
-        """The lines of a stretch as they are, indented by the brackets that are open."""
+        """The lines of a stretch as they are broken, indented by the brackets that are open."""
         lines: list[str] = []
         depth = 0
         at = start
         for line in self.text[start:end].split("\n"):
-            text = line.strip()
-            if text:
-                closes = text[0] in ")]}"
+            stop = at + len(line)
+            first, last = bisect_left(self.starts, at), bisect_left(self.starts, stop)
+            if line.strip():
+                closes = self.tokens[first] in _CLOSERS
                 levels = max(depth - closes, 0 if closes or not lines else 1)
-                lines.append(" " * (indent + 2 * levels) + text)
-            depth += self._opened(at, at + len(line))
-            at += len(line) + 1
+                lines.append(" " * (indent + 2 * levels) + self._spaced(first, last, at, stop))
+            tokens = self.tokens[first:last]
+            depth += sum((token in _OPENERS) - (token in _CLOSERS) for token in tokens)
+            at = stop + 1
         return lines
 
-    def _opened(self, start: int, end: int) -> int:
-        """How many more brackets are opened than closed in a stretch."""
-        tokens = self.tokens[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
-        return sum((token in _OPENERS) - (token in _CLOSERS) for token in tokens)
+    def _spaced(self, first: int, last: int, at: int, stop: int) -> str:
+        """The tokens of one line, one space between two at most, and the comment behind them."""
+        parts: list[str] = []
+        for start, token in zip(self.starts[first:last], self.tokens[first:last], strict=True):
+            apart = parts and (at < start or parts[-1][-1] in ",:")
+            parts += [" ", token] if apart else [token]
+            at = start + len(token)
+        comment = self.text[at:stop].strip()
+        return "".join(parts) + ("  " if parts and comment else "") + comment

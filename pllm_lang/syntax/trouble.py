@@ -5,6 +5,7 @@ In: the machine's stack and the tokens. Out: answers; nothing here changes the s
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from pllm_lang.syntax.machine import Lexeme, Machine, Stack
@@ -132,9 +133,8 @@ def is_line_first(trouble: Trouble, index: int) -> bool:
 
 def line_start(trouble: Trouble, index: int) -> int:
     """The index of the first token on the line of a token."""
-    while not is_line_first(trouble, index):
-        index -= 1
-    return index
+    begin = trouble.source.text.rfind("\n", 0, _start(trouble, index)) + 1
+    return bisect_left(trouble.tokens, begin, 0, index, key=lambda token: token[1] - len(token[2]))
 
 
 def _start(trouble: Trouble, index: int) -> int:
