@@ -144,6 +144,8 @@ class Run:
                 self.vars[st.party][st.target] = self._compute(st.value, self.vars[st.party])
             case ir.Send():
                 self._send(st)
+            case ir.Bundle():
+                pass
             case _:
                 raise NotImplementedError(type(st).__name__)
 

@@ -7,7 +7,7 @@ coalition of the whole. The composition rule, for one coalition:
 - every value handed on is exactly its meaning, free of draws (`Correctness`, proved with no error);
 - what the coalition gets in the clear on the way is something that it may learn of the whole;
 - an input under `needs fresh` comes from a fresh output (`View.fresh`; or is a fresh input of the whole) and has
-  no other use.
+  no other use, or the view is proved without.
 
 Everything else is inlined and looked at as a whole.
 """
@@ -83,16 +83,21 @@ def _by_parts(
         return False
     for instance in whole.instances:
         roles = frozenset(role for role, party in instance.roles if party in coalition)
-        view = _own_view(instance.protocol, roles, conditions)
+        unmet = {n for n, value in instance.inputs if value not in fresh or uses[value] > 1}
+        view = _own_view(_stale(instance.protocol, unmet), roles, conditions)
         if view.verdict is not Verdict.PROVED or not _exact(instance.protocol):
-            return False
-        wired = dict(instance.inputs)
-        needs = [wired[i.name] for i in instance.protocol.inputs if i.fresh]
-        if any(value not in fresh or uses[value] > 1 for value in needs):
             return False
         outputs = dict(instance.outputs)
         fresh |= {outputs[name] for name in view.fresh}
     return _nothing_on_the_way(whole, coalition, allowed, conditions)
+
+
+def _stale(protocol: ir.Protocol, unmet: set[str]) -> ir.Protocol:
+    """The protocol without `needs fresh` where that is not met; its proof may not need it for this coalition."""
+    if not any(i.fresh and i.name in unmet for i in protocol.inputs):
+        return protocol
+    inputs = tuple(msgspec.structs.replace(i, fresh=False) if i.name in unmet else i for i in protocol.inputs)
+    return msgspec.structs.replace(protocol, inputs=inputs)
 
 
 @lru_cache(maxsize=4096)
@@ -119,34 +124,85 @@ def _nothing_on_the_way(
 ) -> bool:
     """Whether the clear values that the coalition gets between instances follow from what it may learn.
 
-    Judged on the ideal text: a trusted party computes every meaning and hands out what is handed out.
+    A value made of known values is known. What else is handed out is judged on the ideal text: a trusted party
+    computes every meaning and hands out what is handed out; known values are inputs of the coalition there.
     """
-    ideal = "ideal"
-    body: list[ir.Statement] = []
-    for place, given in enumerate(whole.inputs):
-        del place
-        body += _told(given, ideal)
+    known = {i.name for i in whole.inputs if _holds(i.holding, coalition)}
+    final = {o.name for o in whole.outputs if o.meaning is None and _holds(o.holding, coalition)}
+    told: list[str] = []
     for instance in whole.instances:
+        roles, made = dict(instance.roles), dict(instance.outputs)
+        from_known = all(value in known for _, value in instance.inputs)
+        for output in instance.protocol.outputs:
+            value = made[output.name]
+            if from_known or (value in final and _holds(_placed(output.holding, roles), coalition)):
+                known.add(value)
+            elif _holds(_placed(output.holding, roles), coalition):
+                told.append(value)
+    if not told:
+        return True
+    trace = narrate(_ideal(whole, coalition, known, told), Sizes())
+    if trace.findings:
+        return False
+    return prove_view(trace, coalition, allowed, conditions, False).verdict is Verdict.PROVED
+
+
+def _holds(holding: ir.Holding, coalition: frozenset[str]) -> bool:
+    """Whether the coalition has the value: in the clear, or every piece."""
+    match holding:
+        case ir.Public():
+            return True
+        case ir.Clear():
+            return bool(coalition & set(holding.parties))
+        case ir.Shared():
+            return all(coalition & set(p.holders) for p in holding.pieces)
+
+
+def _ideal(whole: Composition, coalition: frozenset[str], known: set[str], told: Sequence[str]) -> ir.Protocol:
+    """The trusted party's text, as far as `told` needs it."""
+    ideal, member = "ideal party", min(coalition)
+    body: list[ir.Statement] = []
+    inputs = list(whole.inputs)
+    have: set[str] = set()
+    for given in whole.inputs:
+        body += _told(given, ideal)
+        have.add(given.name)
+    for instance in _cone(whole, known, told):
         names = {name: ir.Ref(value) for name, value in instance.inputs}
-        roles = dict(instance.roles)
+        for value in [v for _, v in instance.inputs if v not in have]:
+            type_ = _type_of(whole, value)
+            inputs.append(ir.Input(value, type_, ir.Clear((member,))))
+            body.append(ir.Send(member, (ideal,), value))
+            have.add(value)
         for output in instance.protocol.outputs:
             assert output.meaning is not None
             value = dict(instance.outputs)[output.name]
             body.append(ir.Assign(ideal, value, with_names(output.meaning, names)))
-            holding = output.holding
-            to: Sequence[str] = ()
-            if isinstance(holding, ir.Clear):
-                to = [roles[r] for r in holding.parties]
-            elif isinstance(holding, ir.Public):
-                to = [p.name for p in whole.parties if p.ideal is None]
-            if coalition & set(to):
-                body.append(ir.Send(ideal, tuple(sorted(to)), value))
+            have.add(value)
+            if value in told:
+                body.append(ir.Send(ideal, (member,), value))
     parties = (*whole.parties, ir.Party(ideal, ir.Assumption("none")))
-    text = ir.Protocol("ideal", parties, whole.inputs, whole.outputs, tuple(body))
-    trace = narrate(text, Sizes())
-    if any(f.code == "protocol.misfit" for f in trace.findings):
-        return False
-    return prove_view(trace, coalition, allowed, conditions, False).verdict is Verdict.PROVED
+    outputs = tuple(o for o in whole.outputs if o.meaning is not None)
+    outputs = tuple(o for o in outputs if isinstance(o.holding, ir.Shared) or _holds(o.holding, coalition))
+    return ir.Protocol("ideal", parties, tuple(inputs), outputs, tuple(body))
+
+
+def _cone(whole: Composition, known: set[str], told: Sequence[str]) -> list[Instance]:
+    """The instances that `told` depends on, up to known values."""
+    needed, out = set(told), list[Instance]()
+    for instance in reversed(whole.instances):
+        if any(value in needed for _, value in instance.outputs):
+            out.append(instance)
+            needed |= {value for _, value in instance.inputs if value not in known}
+    return out[::-1]
+
+
+def _type_of(whole: Composition, value: str) -> ir.TensorType:
+    for instance in whole.instances:
+        for output in instance.protocol.outputs:
+            if dict(instance.outputs).get(output.name) == value:
+                return output.type
+    raise KeyError(value)
 
 
 def _told(given: ir.Input, ideal: str) -> list[ir.Statement]:
