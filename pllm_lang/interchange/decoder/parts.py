@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pllm_lang.interchange.decoder.plan import CACHE_DESCRIPTOR, KV_CACHE, Operation, Phase, Shape, operation
+from pllm_lang.interchange.decoder.plan import (
+    CACHE_DESCRIPTOR,
+    KV_CACHE,
+    POSITIONS,
+    Operation,
+    Phase,
+    Shape,
+    operation,
+)
 
 
 def linear(id: str, source: str, shape: Shape, weight: str, *, bias: bool = False) -> Operation:
@@ -45,3 +53,27 @@ def cache_attributes(state: str, phase: Phase, capacity: int, keys: int, domain:
         "attention_domain": {"layout": domain, "maximum_sequence": keys, "includes_current": True},
         **CACHE_DESCRIPTOR,
     }
+
+
+def attention_core(
+    n: str, cache: str, query: Shape, keys: int, group: int, *, layout: str
+) -> list[Operation]:
+    """Scores to merged heads of one layer with prefix `n`, for a query `[B, heads, Q, head_dim]` and `keys`
+    keys.
+
+    Keys and values are read from `<n>key_<cache>` and `<n>value_<cache>`; `group` query heads share a key
+    head.
+    """
+    batch, heads, rows, head_dim = query
+    scores, merged = (batch, heads, rows, keys), (batch, rows, heads * head_dim)
+    read, weighed = (n + "rope_q", f"{n}key_{cache}"), (n + "softmax", f"{n}value_{cache}")
+    return [
+        operation(n + "attention_scores", "attention_scores", read, scores, group_size=group),
+        operation(
+            n + "attention_scale", "attention_scale", (n + "attention_scores",), scores, head_dim=head_dim
+        ),
+        operation(n + "causal_mask", "causal_mask", (n + "attention_scale", POSITIONS), scores),
+        operation(n + "softmax", "softmax", (n + "causal_mask",), scores, axis=-1),
+        operation(n + "attention_values", "attention_values", weighed, query, group_size=group),
+        operation(n + "attention_hidden", "reshape", (n + "attention_values",), merged, layout=layout),
+    ]

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
-from pllm_lang.interchange.decoder.parts import append_to_state, linear, rms_norm, slice_features
+from pllm_lang.interchange.decoder.parts import (
+    append_to_state,
+    attention_core,
+    linear,
+    rms_norm,
+    slice_features,
+)
 from pllm_lang.interchange.decoder.plan import (
     HEADS_FIRST,
     POSITIONS,
@@ -82,7 +88,7 @@ def _keys(phase: Phase) -> int:
 def _attention(p: PhiMini, phase: Phase, layer: int, hidden: str) -> list[Operation]:
     n, w = f"layer.{layer}.", f"model.layers.{layer}."
     batch, query, keys = phase.batch, phase.query, _keys(phase)
-    outer, scores = (batch, query, p.hidden), (batch, p.heads, query, keys)
+    outer = (batch, query, p.hidden)
     heads = {"q": p.heads, "k": p.kv_heads, "v": p.kv_heads}
     group = p.heads // p.kv_heads
     width = sum(heads.values()) * p.head_dim
@@ -105,32 +111,7 @@ def _attention(p: PhiMini, phase: Phase, layer: int, hidden: str) -> list[Operat
         found.append(append_to_state(layer, kind, n, source, (batch, p.kv_heads, keys, p.head_dim)))
     return [
         *found,
-        operation(
-            n + "attention_scores",
-            "attention_scores",
-            (n + "rope_q", n + "key_append"),
-            scores,
-            group_size=group,
-        ),
-        operation(
-            n + "attention_scale", "attention_scale", (n + "attention_scores",), scores, head_dim=p.head_dim
-        ),
-        operation(n + "causal_mask", "causal_mask", (n + "attention_scale", POSITIONS), scores),
-        operation(n + "softmax", "softmax", (n + "causal_mask",), scores, axis=-1),
-        operation(
-            n + "attention_values",
-            "attention_values",
-            (n + "softmax", n + "value_append"),
-            shapes["q"],
-            group_size=group,
-        ),
-        operation(
-            n + "attention_hidden",
-            "reshape",
-            (n + "attention_values",),
-            (batch, query, p.heads * p.head_dim),
-            layout=HEADS_FIRST,
-        ),
+        *attention_core(n, "append", shapes["q"], keys, group, layout=HEADS_FIRST),
         linear(n + "o_proj", n + "attention_hidden", outer, w + "self_attn.o_proj"),
         operation(n + "attention_residual", "residual_add", (hidden, n + "o_proj"), outer),
     ]

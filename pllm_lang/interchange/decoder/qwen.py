@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pllm_lang.interchange.decoder.parts import cache_attributes, linear, rms_norm
+from pllm_lang.interchange.decoder.parts import attention_core, cache_attributes, linear, rms_norm
 from pllm_lang.interchange.decoder.plan import (
     CACHE_DESCRIPTOR,
     CACHE_INPUTS,
@@ -74,69 +74,37 @@ def _keys(phase: Phase) -> int:
 
 
 def _attention(p: DenseQwen, phase: Phase, layer: int, hidden: str) -> list[Operation]:
-    n, w = f"layer.{layer}.", f"model.layers.{layer}."
-    batch, query, keys = phase.batch, phase.query, _keys(phase)
-    q_shape, kv_shape = (batch, p.heads, query, p.head_dim), (batch, p.kv_heads, query, p.head_dim)
-    score_shape = (batch, p.heads, query, keys)
-    group = p.heads // p.kv_heads
-    found = [rms_norm(n + "input_norm", hidden, (batch, query, p.hidden), p.epsilon, w + "input_layernorm")]
-    for name, shape in (("q", q_shape), ("k", kv_shape), ("v", kv_shape)):
-        width = (batch, query, shape[1] * p.head_dim)
-        found.append(
-            linear(
-                n + f"{name}_linear", n + "input_norm", width, f"{w}self_attn.{name}_proj", bias=p.qkv_bias
-            )
-        )
-    for name, shape in (("q", q_shape), ("k", kv_shape), ("v", kv_shape)):
-        found.append(
-            operation(n + f"{name}_heads", "reshape", (n + f"{name}_linear",), shape, layout=HEADS_FIRST)
-        )
-    if p.qk_norm:
-        for name, shape in (("q", q_shape), ("k", kv_shape)):
-            found.append(
-                rms_norm(
-                    n + f"{name}_norm", n + f"{name}_heads", shape, p.epsilon, f"{w}self_attn.{name}_norm"
-                )
-            )
-    for name, shape in (("q", q_shape), ("k", kv_shape)):
-        source = n + (f"{name}_norm" if p.qk_norm else f"{name}_heads")
-        found.append(_rotate(p, n + f"rope_{name}", source, shape))
-    found += _cache(p, phase, layer)
-    found += [
-        operation(
-            n + "attention_scores",
-            "attention_scores",
-            (n + "rope_q", n + "key_view"),
-            score_shape,
-            group_size=group,
+    n, outer = f"layer.{layer}.", (phase.batch, phase.query, p.hidden)
+    query = (phase.batch, p.heads, phase.query, p.head_dim)
+    weight = f"model.layers.{layer}.self_attn.o_proj"
+    return [
+        *_heads(p, phase, layer, hidden),
+        *_cache(p, phase, layer),
+        *attention_core(
+            n, "view", query, _keys(phase), p.heads // p.kv_heads, layout="batch_sequence_hidden"
         ),
-        operation(
-            n + "attention_scale",
-            "attention_scale",
-            (n + "attention_scores",),
-            score_shape,
-            head_dim=p.head_dim,
-        ),
-        operation(n + "causal_mask", "causal_mask", (n + "attention_scale", POSITIONS), score_shape),
-        operation(n + "softmax", "softmax", (n + "causal_mask",), score_shape, axis=-1),
-        operation(
-            n + "attention_values",
-            "attention_values",
-            (n + "softmax", n + "value_view"),
-            q_shape,
-            group_size=group,
-        ),
-        operation(
-            n + "attention_hidden",
-            "reshape",
-            (n + "attention_values",),
-            (batch, query, p.heads * p.head_dim),
-            layout="batch_sequence_hidden",
-        ),
-        linear(n + "o_proj", n + "attention_hidden", (batch, query, p.hidden), w + "self_attn.o_proj"),
-        operation(n + "attention_residual", "residual_add", (hidden, n + "o_proj"), (batch, query, p.hidden)),
+        linear(n + "o_proj", n + "attention_hidden", outer, weight),
+        operation(n + "attention_residual", "residual_add", (hidden, n + "o_proj"), outer),
     ]
-    return found
+
+
+def _heads(p: DenseQwen, phase: Phase, layer: int, hidden: str) -> list[Operation]:
+    n, w, rows = f"layer.{layer}.", f"model.layers.{layer}.", (phase.batch, phase.query)
+    counts = {"q": p.heads, "k": p.kv_heads, "v": p.kv_heads}
+    shapes = {name: (phase.batch, count, phase.query, p.head_dim) for name, count in counts.items()}
+    found = [rms_norm(n + "input_norm", hidden, (*rows, p.hidden), p.epsilon, w + "input_layernorm")]
+    for name, count in counts.items():
+        width, weight = (*rows, count * p.head_dim), f"{w}self_attn.{name}_proj"
+        found.append(linear(f"{n}{name}_linear", n + "input_norm", width, weight, bias=p.qkv_bias))
+    for name, shape in shapes.items():
+        found.append(
+            operation(f"{n}{name}_heads", "reshape", (f"{n}{name}_linear",), shape, layout=HEADS_FIRST)
+        )
+    for name in ("q", "k") if p.qk_norm else ():
+        weight = f"{w}self_attn.{name}_norm"
+        found.append(rms_norm(f"{n}{name}_norm", f"{n}{name}_heads", shapes[name], p.epsilon, weight))
+    turned = "norm" if p.qk_norm else "heads"
+    return found + [_rotate(p, f"{n}rope_{name}", f"{n}{name}_{turned}", shapes[name]) for name in ("q", "k")]
 
 
 def _cache(p: DenseQwen, phase: Phase, layer: int) -> list[Operation]:
