@@ -42,9 +42,9 @@ def decoder_plan(
     `lossy` exports also what the format cannot say. Errors: `ConfigRefused`, `NotFaithful`.
     """
     work = Workload(
-        *map(
-            _size, ("batch", "max_input_tokens", "max_new_tokens"), (batch, max_input_tokens, max_new_tokens)
-        )
+        batch=_size("batch", batch),
+        max_input_tokens=_size("max_input_tokens", max_input_tokens),
+        max_new_tokens=_size("max_new_tokens", max_new_tokens),
     )
     read = read_config(config)
     family = read.value["model_type"]

@@ -27,7 +27,7 @@ from pllm_lang.interchange.decoder.fields import (
 )
 from pllm_lang.interchange.decoder.phi import PhiMini, phi_graph
 from pllm_lang.interchange.decoder.plan import Workload
-from pllm_lang.interchange.decoder.qwen_config import EPSILON, GROUPS, LAYERS, SILU, SIZES
+from pllm_lang.interchange.decoder.qwen_config import EPSILON, GROUPS, LAYERS, SILU, SIZES, nonzero
 from pllm_lang.interchange.errors import ConfigRefused
 
 
@@ -97,12 +97,7 @@ def _zero(key: str) -> tuple[Rule[PhiConfig], Rule[PhiConfig]]:
 
 RULES: tuple[Rule[PhiConfig], ...] = (
     SILU,
-    Rule(
-        "configuration",
-        SIZES[:6],
-        lambda c: all(getattr(c, key) for key in SIZES[:6]),
-        "sizes must not be zero",
-    ),
+    *nonzero(*SIZES[:6]),
     Rule(
         "configuration",
         ("hidden_size", "num_attention_heads"),

@@ -73,9 +73,11 @@ SIZES = (
 )
 
 
-def _nonzero(*sizes: str) -> Rule[Any]:
-    return Rule(
-        "configuration", sizes, lambda c: all(getattr(c, key) for key in sizes), "sizes must not be zero"
+def nonzero(*sizes: str) -> tuple[Rule[Any], ...]:
+    """A rule for each size, which must be above zero."""
+    return tuple(
+        Rule[Any]("configuration", (size,), lambda c, size=size: getattr(c, size) > 0, "must not be zero")
+        for size in sizes
     )
 
 
@@ -105,7 +107,7 @@ EPSILON = Rule[Any](
 
 QWEN2_RULES: tuple[Rule[Any], ...] = (
     SILU,
-    _nonzero(*SIZES),
+    *nonzero(*SIZES),
     Rule(
         "configuration",
         ("hidden_size", "num_attention_heads"),
@@ -119,7 +121,7 @@ QWEN2_RULES: tuple[Rule[Any], ...] = (
 
 QWEN3_RULES: tuple[Rule[Any], ...] = (
     SILU,
-    _nonzero(*SIZES, "head_dim"),
+    *nonzero(*SIZES, "head_dim"),
     GROUPS,
     EPSILON,
     Rule(
