@@ -1,7 +1,7 @@
 """The resolved experiment: what is asked of a plan or a model, where it runs, what it may use up.
 
-Data only. A plan alone has obligations of coverage and bounds; an experiment adds those of targets, material and
-budgets. Numbers are exact and written as strings, in base units (bytes, seconds, bits).
+Data only. A plan alone has obligations of coverage and bounds; an experiment adds those of targets, material
+and budgets. Numbers are exact and written as strings, in base units (bytes, seconds, bits).
 """
 
 from __future__ import annotations

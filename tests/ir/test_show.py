@@ -31,6 +31,7 @@ SHOWN = """plan p under ./main.pol
   format %f1 w8: int -128..127 / 2^0
   format %f2 exact: exact
   input %0 x: fx[3, 3] from client @ client where max_abs <= 12
+  input %13: unknown
   weight %1 w[0..<4]: fx[3, 3] public where row_norm1 <= 64
   weight %2 q: w8[3, 3] secret from [inference]
   weight %6 q.scale: exact[3] secret from [inference] scale of %2 q

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pllm_lang.catalog.expr import Num, Ref
 from pllm_lang.ir.plan import UNKNOWN, Bound, Constant, Input, Output, Placement, TensorType, Weight
+from pllm_lang.ir.walk import family
 from tests.ir.lowering import body, lower
 
 
@@ -150,3 +151,16 @@ plan p {
     first, second = case.plan.stages[0].body[1:]
     assert first.condition == second.condition  # type: ignore[union-attr]
     assert first.reason == "too coarse"  # type: ignore[union-attr]
+
+
+def test_every_value_is_made_somewhere_even_after_errors() -> None:
+    case = body(
+        "y = addd(x, x)\n  a, b = add(y)\n  c = linear(b, nothing)\n  d = add(x, linear(x, w))\n  output d to client"
+    )
+    plan = case.plan
+    made = {item.value for item in (*plan.inputs, *plan.weights, *plan.constants)}
+    for step in case.steps():
+        assert {family(operand) for operand in step.operands} <= made
+        made |= set(step.results)
+    assert len(case.findings) >= 4
+    assert {output.value for output in plan.stages[0].outputs} <= made

@@ -15,7 +15,7 @@ from pllm_lang.ir.lower.block_types import bind_type, check_type
 from pllm_lang.ir.lower.context import Context, Exactly, FormatName, Frame, Named, Scope, Value
 from pllm_lang.ir.lower.limits import MAX_BLOCK_DEPTH
 from pllm_lang.ir.lower.naming import constants, look
-from pllm_lang.ir.lower.operand import new_value, read_operand
+from pllm_lang.ir.lower.operand import missing_value, read_operand
 from pllm_lang.ir.lower.report import origin_of, report, report_fault, span_of
 from pllm_lang.ir.lower.types import read_format
 from pllm_lang.ir.plan import UNKNOWN, Operand, TensorType
@@ -98,7 +98,7 @@ def block_results(ctx: Context, block: syn.Block, outer: Frame, call: syn.Call, 
         if not ctx.stopped:
             message = f"the block `{block.name.id}` makes no `{result.name.id}`"
             report(ctx, "names.unknown", message, span_of(ctx, block, block.name))
-        results.append((new_value(ctx, result.name.id, origin_of(ctx, step, call)), UNKNOWN))
+        results.append((missing_value(ctx, result.name.id, origin_of(ctx, step, call)), UNKNOWN))
     ctx.frame = outer
     return results
 
@@ -143,7 +143,7 @@ def _read_arguments(
             named = _constant_argument(ctx, param, expr, step if name in given else param)
         else:
             named = _value_argument(ctx, expr, step if name in given else param)
-        names[name] = named or Value(new_value(ctx, name, origin_of(ctx, step, call)), UNKNOWN)
+        names[name] = named or Value(missing_value(ctx, name, origin_of(ctx, step, call)), UNKNOWN)
     return names
 
 

@@ -12,7 +12,7 @@ from pllm_lang.catalog.records import Operator
 from pllm_lang.ir.lower.argument import Arguments, Params, read_params, report_unknown_argument
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.conversion import conversion_help, signature_text
-from pllm_lang.ir.lower.operand import new_value, read_operand
+from pllm_lang.ir.lower.operand import missing_value, new_value, read_operand
 from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
 from pllm_lang.ir.lower.signature import Misfit, Types, given_types, infer_types
 from pllm_lang.ir.lower.suffix import Suffix
@@ -218,15 +218,10 @@ def _read_operands(
             found = _lower_inner(ctx, expr, anchor, suffix)
         else:
             found = read_operand(ctx, expr, anchor)
-        operand, kind = found or (_missing(ctx, anchor, call), UNKNOWN)
+        operand, kind = found or (missing_value(ctx, "", origin_of(ctx, anchor, call)), UNKNOWN)
         operands.append(operand)
         types.append(kind)
     return tuple(operands), tuple(types)
-
-
-def _missing(ctx: Context, anchor: syn.Anchor, node: syn.Node) -> int:
-    """A value that nothing makes, in place of an operand that could not be read."""
-    return new_value(ctx, "", origin_of(ctx, anchor, node))
 
 
 def _lower_inner(

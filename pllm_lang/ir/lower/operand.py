@@ -26,7 +26,7 @@ from pllm_lang.ir.lower.naming import constants, look, report_unknown
 from pllm_lang.ir.lower.report import origin_of, report, report_fault, span_of
 from pllm_lang.ir.lower.state import note_read
 from pllm_lang.ir.lower.types import intern_format
-from pllm_lang.ir.plan import Constant, Member, Operand, TensorType, Weight
+from pllm_lang.ir.plan import UNKNOWN, Constant, Input, Member, Operand, TensorType, Weight
 from pllm_lang.ir.walk import family
 from pllm_lang.resolve.constants import Fault, evaluate
 from pllm_lang.resolve.modules import ConstValue
@@ -246,6 +246,13 @@ def _entries(value: ConstValue) -> list[str]:
     if isinstance(value, tuple):
         return [entry for item in value for entry in _entries(item)]
     return [str(value)]
+
+
+def missing_value(ctx: Context, name: str, origin: Origin) -> int:
+    """A value in place of one that an error kept from being made: an input of unknown type."""
+    value = new_value(ctx, name, origin)
+    ctx.inputs.append(Input(value, UNKNOWN))
+    return value
 
 
 def new_value(ctx: Context, name: str, origin: Origin) -> int:

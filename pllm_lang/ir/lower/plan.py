@@ -1,9 +1,9 @@
 """From a plan's declaration to the typed plan.
 
 In: a loaded project, the library with the project's records, the module that holds the plan, and the plan's
-syntax. Out: `Lowered`: the plan, its source map, and findings. Where findings hold errors the plan may have
-values of type `UNKNOWN` and operands that nothing makes; such a plan is for showing and for finding more,
-never for accepting.
+syntax. Out: `Lowered`: the plan, its source map, and findings. Where findings hold errors
+the plan may have inputs and results of type `UNKNOWN`; it is for showing and for finding more, never for
+accepting.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pllm_lang.ir.lower.condition import tightened
 from pllm_lang.ir.lower.context import Context, StateName, Value
 from pllm_lang.ir.lower.facts import facts_of
 from pllm_lang.ir.lower.naming import define, look
-from pllm_lang.ir.lower.operand import member_index, new_value, read_operand
+from pllm_lang.ir.lower.operand import member_index, missing_value, read_operand
 from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
 from pllm_lang.ir.lower.state import note_write
 from pllm_lang.ir.lower.suffix import Suffix, read_suffix
@@ -88,8 +88,8 @@ def _map_clauses(ctx: Context, value: int, step: syn.Step) -> None:
 
 
 def unknown_results(ctx: Context, step: syn.Step) -> Results:
-    """A value that nothing makes for every target, after an error."""
-    return [(new_value(ctx, t.name.id, origin_of(ctx, step, t)), UNKNOWN) for t in step.targets]
+    """A value of unknown type for every target, after an error."""
+    return [(missing_value(ctx, t.name.id, origin_of(ctx, step, t)), UNKNOWN) for t in step.targets]
 
 
 def _counted(ctx: Context, step: syn.Step, results: Results) -> Results:
