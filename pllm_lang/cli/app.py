@@ -64,7 +64,20 @@ def run() -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")
         return BAD_CALL
+    except (Exception, RecursionError) as problem:
+        if os.environ.get("PLLM_DEBUG"):
+            raise
+        click.echo(_own_mistake(problem), err=True)
+        return BAD_CALL
     return result if isinstance(result, int) else FOUND_NOTHING
+
+
+def _own_mistake(problem: BaseException) -> str:
+    """What to say when the program itself fails: never a verdict, never a page of code."""
+    return (
+        f"pllm failed on its own account ({type(problem).__name__}); nothing was proved or refused.\n"
+        "This is a mistake in pllm, not in your plan. Please report it with the plan; PLLM_DEBUG=1 shows where it failed."
+    )
 
 
 def _program_name() -> str:

@@ -119,6 +119,8 @@ def _users_by_file(paths: Iterable[str]) -> dict[str, list[str]]:
 
 def mentioned_files(path: str) -> list[str]:
     """Absolute paths of the files whose names stand in strings of the file `path`."""
+    if not os.path.isfile(path):
+        return []  # a pipe or a device would never end
     try:
         with open(path, "rb") as stream:
             content = stream.read(MAX_SCANNED_BYTES)

@@ -33,6 +33,8 @@ def file_digest(path: str) -> str:
     try:
         if os.path.isdir(path):
             return hashlib.sha256("\0".join(sorted(os.listdir(path))).encode()).hexdigest()
+        if not os.path.isfile(path):
+            return ABSENT  # a pipe or a device has no content to remember
         with open(path, "rb") as stream:
             return hashlib.sha256(stream.read()).hexdigest()
     except OSError:

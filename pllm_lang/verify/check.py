@@ -54,6 +54,8 @@ def check_plan(
     plan: Plan, source_map: SourceMap, library: Library, lowering: tuple[Finding, ...] = ()
 ) -> PlanReport:
     """Every obligation of a plan. `lowering` are the findings that it was lowered with; they are reported first."""
+    if any(finding.code.startswith("limits.") for finding in lowering):
+        return PlanReport(source_map.name, plan, (), (), lowering, None, source_map, accepted=False)
     view = plan_view(plan, source_map, library, plan.policy)
     try:
         walked = flow(view, judge_step, judge_node)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from pllm_lang.ir.plan import Member, Node, Operand, Plan, Repeat, StateWrite, Step, TensorType
 
 
@@ -39,6 +41,20 @@ def cone_of(plan: Plan, target: int) -> frozenset[int]:
                 found.add(source)
                 queue.append(source)
     return frozenset(found)
+
+
+def only(body: tuple[Node, ...], cone: frozenset[int]) -> tuple[Node, ...]:
+    """The steps of `body` that make something in `cone`, with the repeats around them."""
+    kept: list[Node] = []
+    for node in body:
+        if isinstance(node, Step):
+            if not cone.isdisjoint(node.results):
+                kept.append(node)
+        elif isinstance(node, Repeat):
+            inner = only(node.body, cone)
+            if inner:
+                kept.append(msgspec.structs.replace(node, body=inner))
+    return tuple(kept)
 
 
 def _edges(body: tuple[Node, ...]) -> Iterator[tuple[int, int]]:

@@ -1,8 +1,9 @@
 """What the coalition may learn: allowed outputs, as equations that take secrets out of its view.
 
-An allowed output `o = c*x + f`, with x a secret input that `f` is free of and c a unit, is solved for x: from then
-on x is `(o - f)/c` and `o` is known. (No condition on x is needed: it is an equation, not a change of randomness.)
-An output without such an x, say a product, is used as it is: a multiple of it is subtracted from a term.
+An allowed output `o = c*x + f`, with x a secret input that `f` is free of and c a unit, is solved for x:
+from then on x is `(o - f)/c` and `o` is known. (No condition on x is needed: it is an equation, not a
+change of randomness.) An output without such an x, say a product, is used as it is: a multiple of it is
+subtracted from a term.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 from pllm_lang.verify.protocol import index as ix
 from pllm_lang.verify.protocol import polynomial as pl
 from pllm_lang.verify.protocol.atoms import Atom, Atoms, homomorphic
-from pllm_lang.verify.protocol.polynomial import Mono, Poly, atoms_of
+from pllm_lang.verify.protocol.polynomial import Mono, Poly
 from pllm_lang.verify.protocol.problem import Problem
 from pllm_lang.verify.protocol.substitution import substitute
 
@@ -89,7 +90,8 @@ def _solvable(
 
 
 def through_outputs(poly: Poly, outputs: tuple[Poly, ...], atoms: Atoms, secrets: frozenset[int]) -> Poly:
-    """`poly` minus multiples of outputs (through index maps), as long as that takes a leading monomial away."""
+    """`poly` minus multiples of outputs (through index maps), as long as that takes a leading monomial
+    away."""
     for _ in range(MAX_USES):
         smaller = next((s for o in outputs for s in _reductions(poly, o, atoms, secrets)), None)
         if smaller is None:
@@ -114,9 +116,7 @@ def _plain(lead: Mono, shape: tuple[int, ...]) -> bool:
     return _match(lead, lead, shape, len(shape)) is not None
 
 
-def _cancelled(
-    poly: Poly, output: Poly, lead: Mono, atoms: Atoms, secrets: frozenset[int]
-) -> list[Poly]:
+def _cancelled(poly: Poly, output: Poly, lead: Mono, atoms: Atoms, secrets: frozenset[int]) -> list[Poly]:
     if not atoms.in_poly(Poly(poly.modulus, poly.shape, {lead: 1})) & secrets:
         return []
     found: list[Poly] = []

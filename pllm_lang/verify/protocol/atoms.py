@@ -64,4 +64,4 @@ class Atoms:
 
 def homomorphic(target: int, source: int) -> bool:
     """Whether taking representatives from `source` to `target` is a ring homomorphism (0: the integers)."""
-    return source == target or source == 0 or (target != 0 and source % target == 0)
+    return source in (target, 0) or (target != 0 and source % target == 0)

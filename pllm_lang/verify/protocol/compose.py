@@ -6,8 +6,8 @@ coalition of the whole. The composition rule, for one coalition:
 - every instance's view is proved for the coalition's roles, the honest pieces of its inputs being secrets;
 - every value handed on is exactly its meaning, free of draws (`Correctness`, proved with no error);
 - what the coalition gets in the clear on the way is something that it may learn of the whole;
-- an input under `needs fresh` comes from a fresh output (`View.fresh`; or is a fresh input of the whole) and has
-  no other use, or the view is proved without.
+- an input under `needs fresh` comes from a fresh output (`View.fresh`; or is a fresh input of the whole)
+  and has no other use, or the view is proved without.
 
 Everything else is inlined and looked at as a whole.
 """
@@ -15,9 +15,9 @@ Everything else is inlined and looked at as a whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -35,7 +35,8 @@ from pllm_lang.verify.protocol.views import prove_view
 class Instance(msgspec.Struct, frozen=True):
     """One use of a protocol. `roles`: (role, party); `inputs` and `outputs`: (name in the protocol, value).
 
-    `draws`: (draw in the protocol, name in the whole) for material that several instances take from one stock.
+    `draws`: (draw in the protocol, name in the whole) for material that several instances take from one
+    stock.
     """
 
     protocol: ir.Protocol
@@ -93,7 +94,8 @@ def _by_parts(
 
 
 def _stale(protocol: ir.Protocol, unmet: set[str]) -> ir.Protocol:
-    """The protocol without `needs fresh` where that is not met; its proof may not need it for this coalition."""
+    """The protocol without `needs fresh` where that is not met; its proof may not need it for this
+    coalition."""
     if not any(i.fresh and i.name in unmet for i in protocol.inputs):
         return protocol
     inputs = tuple(msgspec.structs.replace(i, fresh=False) if i.name in unmet else i for i in protocol.inputs)
@@ -124,8 +126,9 @@ def _nothing_on_the_way(
 ) -> bool:
     """Whether the clear values that the coalition gets between instances follow from what it may learn.
 
-    A value made of known values is known. What else is handed out is judged on the ideal text: a trusted party
-    computes every meaning and hands out what is handed out; known values are inputs of the coalition there.
+    A value made of known values is known. What else is handed out is judged on the ideal text: a trusted
+    party computes every meaning and hands out what is handed out; known values are inputs of the coalition
+    there.
     """
     known = {i.name for i in whole.inputs if _holds(i.holding, coalition)}
     final = {o.name for o in whole.outputs if o.meaning is None and _holds(o.holding, coalition)}
@@ -158,7 +161,9 @@ def _holds(holding: ir.Holding, coalition: frozenset[str]) -> bool:
             return all(coalition & set(p.holders) for p in holding.pieces)
 
 
-def _ideal(whole: Composition, coalition: frozenset[str], known: set[str], told: Sequence[str]) -> ir.Protocol:
+def _ideal(
+    whole: Composition, coalition: frozenset[str], known: set[str], told: Sequence[str]
+) -> ir.Protocol:
     """The trusted party's text, as far as `told` needs it."""
     ideal, member = "ideal party", min(coalition)
     body: list[ir.Statement] = []
@@ -296,15 +301,15 @@ def with_names(expr: Any, names: dict[str, ir.Ref]) -> Any:
             fields = {f: with_names(getattr(expr, f), names) for f in expr.__struct_fields__}
             return msgspec.structs.replace(expr, **fields)
         case tuple():
-            return tuple(with_names(x, names) for x in expr)
+            return tuple(with_names(x, names) for x in cast(tuple[Any, ...], expr))
         case _:
             return expr
 
 
-def _moved(st: ir.Statement, roles: dict[str, str], name: Any) -> ir.Statement:
+def _moved(st: ir.Statement, roles: dict[str, str], name: Callable[[str], str]) -> ir.Statement:
     """A statement at other parties and under other names."""
 
-    def expr(e: Any) -> Any:
+    def expr(e: Any) -> Any:  # any form, field by field
         match e:
             case ir.Ref():
                 return ir.Ref(name(e.name))
@@ -314,7 +319,7 @@ def _moved(st: ir.Statement, roles: dict[str, str], name: Any) -> ir.Statement:
             case msgspec.Struct():
                 return msgspec.structs.replace(e, **{f: expr(getattr(e, f)) for f in e.__struct_fields__})
             case tuple():
-                return tuple(expr(x) for x in e)
+                return tuple(expr(x) for x in cast(tuple[Any, ...], e))
             case _:
                 return e
 

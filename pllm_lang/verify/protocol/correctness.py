@@ -2,8 +2,8 @@
 
 In: a trace of one execution. An output in the clear must equal its meaning at every party that gets it; the
 pieces of a shared output must recombine to it, and the copies of a piece must agree. Equal normal forms are
-*proved*; different ones are *unproved* until `point.py` executes an input where they differ. A text that rounds
-is proved by the truncation lemma (`truncation.py`).
+*proved*; different ones are *unproved* until `point.py` executes an input where they differ. A text that
+rounds is proved by the truncation lemma (`truncation.py`).
 """
 
 from __future__ import annotations

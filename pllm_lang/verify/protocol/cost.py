@@ -1,7 +1,7 @@
 """What one execution costs: messages and bits by link and phase, rounds, and the one-use material it burns.
 
-Counts stay exact and symbolic: a count is a mapping from a product of symbols (`"m*k"`, `""` for 1) to a factor.
-An ideal party (a primitive) costs what its record says, not what the text sends it.
+Counts stay exact and symbolic: a count is a mapping from a product of symbols (`"m*k"`, `""` for 1) to a
+factor. An ideal party (a primitive) costs what its record says, not what the text sends it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,183 @@
-"""stub"""
+"""Complete enumeration at 2 to 4 bits: two inputs that give a coalition's view different distributions.
+
+In: a protocol and a coalition that no linear combination told apart. The text is taken over rings of at most 4
+bits and one entry an axis (where it fits), every input and draw is executed exactly, and views are counted.
+Out: a `Leak` that says which view is more frequent under one of two inputs with the same allowed outputs.
+"""
+
 from __future__ import annotations
-from typing import Any
-def counted_leak(*a: Any): return None
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product as tuples
+from random import Random
+from typing import TypeAlias
+
+from pllm_lang.ir import protocol as ir
+from pllm_lang.verify.protocol.dense import Tensor, modulus_of
+from pllm_lang.verify.protocol.execute import execute, input_variables
+from pllm_lang.verify.protocol.forms import element_bits
+from pllm_lang.verify.protocol.instances import settings_of, with_rings
+from pllm_lang.verify.protocol.report import Leak
+from pllm_lang.verify.protocol.sizes import Sizes
+from pllm_lang.verify.protocol.witness import Inputs, allowed_values, shown_inputs
+
+MAX_RUNS = 4096
+RINGS = (4, 2)
+
+Key: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+def counted_leak(
+    protocol: ir.Protocol, coalition: frozenset[str], allowed: Sequence[ir.Expr] = ()
+) -> Leak | None:
+    """The first pair of inputs whose views differ in distribution, at the smallest instance that shows one."""
+    for setting in settings_of(protocol, (1, 2)):
+        for modulus in RINGS:
+            small = with_rings(setting.protocol, lambda n, m=modulus: _narrowed(n, m))
+            ring = "" if small == setting.protocol else f"rings reduced to {modulus}"
+            text = "; ".join(t for t in (setting.text, ring) if t)
+            try:
+                leak = _counted(small, coalition, allowed, text)
+            except (KeyError, IndexError, ValueError, _TooMany):
+                continue
+            if leak is not None:
+                return leak
+    return None
+
+
+class _TooMany(Exception):
+    pass
+
+
+def _narrowed(number: ir.Number, modulus: int) -> ir.Number:
+    """A power-of-two ring above `modulus` becomes it; the rest stays."""
+    if isinstance(number, ir.Ring) and number.modulus > modulus and number.modulus & (number.modulus - 1) == 0:
+        return ir.Ring(modulus)
+    return number
+
+
+def _counted(
+    protocol: ir.Protocol, coalition: frozenset[str], allowed: Sequence[ir.Expr], text: str
+) -> Leak | None:
+    draws = _draws(protocol)
+    bits = sum(_bits(t) for _, t, _ in input_variables(protocol)) + sum(_bits(st.type) for st in draws)
+    if any(isinstance(st, ir.Repeat | ir.When) for st in protocol.body) or bits > MAX_RUNS.bit_length() - 1:
+        raise _TooMany
+    seen: dict[Key, tuple[Inputs, Counter[Key]]] = {}
+    for inputs in _all_inputs(protocol):
+        views: Counter[Key] = Counter()
+        learnt: Key = ()
+        for values in _all_tensors([st.type for st in draws]):
+            scripted = _Scripted(dict(zip([st.name for st in draws], values, strict=True)))
+            run = execute(protocol, {}, inputs, scripted.source)
+            known = tuple(scripted.values[st.name].entries for st in draws if coalition & set(st.holders))
+            sent = [s for s in run.sent if s.sender not in coalition and coalition & set(s.receivers)]
+            views[(*known, *(s.value.entries for s in sent))] += 1
+            learnt = tuple(allowed_values(protocol, coalition, allowed, inputs, run, 1))
+        key = (*_own(protocol, coalition, inputs), *learnt)
+        if key not in seen:
+            seen[key] = (inputs, views)
+        elif seen[key][1] != views:
+            return _leak(protocol, coalition, *seen[key], inputs, views, text)
+    return None
+
+
+def _leak(
+    protocol: ir.Protocol,
+    coalition: frozenset[str],
+    first: Inputs,
+    one: Counter[Key],
+    second: Inputs,
+    two: Counter[Key],
+    text: str,
+) -> Leak:
+    view = max(one | two, key=lambda v: (abs(one[v] - two[v]), v))
+    sends = [s for s in protocol.body if isinstance(s, ir.Send) and coalition & set(s.receivers)]
+    names = ", ".join(dict.fromkeys(s.name for s in sends))
+    total = sum(one.values())
+    secret = f"how often {list(map(list, view))} is seen, of {total}"
+    pair = (shown_inputs(first), shown_inputs(second))
+    origins = tuple(sorted({s.origin for s in sends}))
+    return Leak(f"the joint values of {names}", secret, origins, pair, (one[view], two[view]), text)
+
+
+class _Scripted:
+    """A source that gives each draw the entries chosen for it."""
+
+    def __init__(self, values: Mapping[str, Tensor]) -> None:
+        self.values = values
+
+    def source(self, st: ir.Draw) -> Random:
+        return _Listed(self.values[st.name].entries)
+
+
+class _Listed(Random):
+    """Numbers from a list, in place of random ones."""
+
+    def __init__(self, entries: tuple[int, ...]) -> None:
+        super().__init__(0)
+        self._entries = iter(entries)
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        del start, stop, step
+        return next(self._entries)
+
+    def getrandbits(self, k: int, /) -> int:
+        del k
+        return next(self._entries)
+
+
+def _draws(protocol: ir.Protocol) -> list[ir.Draw]:
+    """The draws; streams that repeat, or outlive an execution, are not counted here."""
+    found = [st for st in protocol.body if isinstance(st, ir.Draw)]
+    labels = [(st.via.key, st.via.label) for st in found if isinstance(st.via, ir.ViaPrf)]
+    if len(set(labels)) != len(labels) or len({st.name for st in found}) != len(found):
+        raise _TooMany
+    return found
+
+
+def _bits(type_: ir.TensorType) -> int:
+    entries = 1
+    for dim in Sizes().shape(type_.shape):
+        entries *= dim
+    return entries * element_bits(type_.number)
+
+
+def _all_inputs(protocol: ir.Protocol) -> Iterator[Inputs]:
+    rows = input_variables(protocol)
+    for values in _all_tensors([t for _, t, _ in rows]):
+        yield dict(zip([key for key, _, _ in rows], values, strict=True))
+
+
+def _all_tensors(types: list[ir.TensorType]) -> Iterator[tuple[Tensor, ...]]:
+    return tuples(*(list(_tensors(t)) for t in types))
+
+
+def _tensors(type_: ir.TensorType) -> Iterator[Tensor]:
+    shape, number = Sizes().shape(type_.shape), type_.number
+    entries = 1
+    for dim in shape:
+        entries *= dim
+    if isinstance(number, ir.Ring):
+        values = range(number.modulus)
+    else:
+        values = range(1 - (1 << number.bits) if number.signed else 0, 1 << number.bits)
+    for chosen in tuples(values, repeat=entries):
+        yield Tensor(shape, chosen, modulus_of(number))
+
+
+def _own(protocol: ir.Protocol, coalition: frozenset[str], inputs: Inputs) -> Key:
+    """The inputs and pieces that the coalition holds."""
+    out: list[tuple[int, ...]] = []
+    for given in protocol.inputs:
+        match given.holding:
+            case ir.Public():
+                names = [given.name]
+            case ir.Clear():
+                names = [given.name] if coalition & set(given.holding.parties) else []
+            case ir.Shared():
+                pieces = [p for p in given.holding.pieces if coalition & set(p.holders)]
+                names = [f"{given.name}.{p.label}" for p in pieces]
+        out += [t.entries for (n, _), t in sorted(inputs.items()) if n in names]
+    return tuple(out)

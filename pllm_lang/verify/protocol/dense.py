@@ -1,6 +1,7 @@
 """Expressions over actual tensors of integers: the plain meaning of every form.
 
-In: an expression and the tensors of its names (residues 0..modulus-1, or exact integers). Out: a tensor. Written entry by entry, so that it can be believed at sight.
+In: an expression and the tensors of its names (residues 0..modulus-1, or exact integers). Out: a tensor.
+Written entry by entry, so that it can be believed at sight.
 """
 
 from __future__ import annotations
@@ -71,14 +72,7 @@ def compute(expr: ir.Expr, name: Callable[[str], Tensor], sizes: Sizes) -> Tenso
 
 
 def _unary(
-    expr: ir.Transpose
-    | ir.Reshape
-    | ir.Slice
-    | ir.Gather
-    | ir.Sum
-    | ir.Broadcast
-    | ir.Cast
-    | ir.Shift,
+    expr: ir.Transpose | ir.Reshape | ir.Slice | ir.Gather | ir.Sum | ir.Broadcast | ir.Cast | ir.Shift,
     arg: Tensor,
     sizes: Sizes,
 ) -> Tensor:
@@ -113,7 +107,7 @@ def _centred(value: int, modulus: int, signed: bool) -> int:
 
 
 def _pick(arg: Tensor, axis: int, indices: tuple[int, ...]) -> Tensor:
-    shape = arg.shape[:axis] + (len(indices),) + arg.shape[axis + 1 :]
+    shape = (*arg.shape[:axis], len(indices), *arg.shape[axis + 1 :])
     return build(shape, arg.modulus, lambda at: arg.at((*at[:axis], indices[at[axis]], *at[axis + 1 :])))
 
 
@@ -129,7 +123,7 @@ def _matmul(left: Tensor, right: Tensor) -> Tensor:
 
 def _concat(args: list[Tensor], axis: int) -> Tensor:
     total = sum(a.shape[axis] for a in args)
-    shape = args[0].shape[:axis] + (total,) + args[0].shape[axis + 1 :]
+    shape = (*args[0].shape[:axis], total, *args[0].shape[axis + 1 :])
 
     def entry(at: tuple[int, ...]) -> int:
         place = at[axis]

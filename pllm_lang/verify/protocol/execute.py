@@ -1,4 +1,5 @@
-"""Exact execution of a protocol from its text, entry by entry: no term, no normal form, nothing of the prover.
+"""Exact execution of a protocol from its text, entry by entry: no term, no normal form, nothing of the
+prover.
 
 In: a protocol, sizes for its symbols, inputs and a source of randomness. Out: what was sent, and everybody's
 outputs. Witnesses are executed here before they are shown, and correctness tests compare with it.
@@ -32,7 +33,8 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """`outputs` per execution by (party, variable); `aborted` the checks that failed, `branches` what was decided."""
+    """`outputs` per execution by (party, variable); `aborted` the checks that failed, `branches` what was
+    decided."""
 
     sent: tuple[Sent, ...]
     outputs: tuple[dict[tuple[str, str], Tensor], ...]
@@ -59,13 +61,11 @@ def execute(
     randomness: Callable[[ir.Draw], Random],
     copies: int = 1,
 ) -> Executed:
-    """Run `copies` executions; `inputs` has a tensor for every key of `input_variables`; `randomness` gives the
-    source for each draw."""
+    """Run `copies` executions; `inputs` has a tensor for every key of `input_variables`; `randomness` gives
+    the source for each draw."""
     machine = _Machine(protocol, Sizes(dict(symbols)), inputs, randomness, copies)
     outputs = [machine.run(copy) for copy in range(1, copies + 1)]
-    return Executed(
-        tuple(machine.sent), tuple(outputs), tuple(machine.aborted), tuple(machine.branches)
-    )
+    return Executed(tuple(machine.sent), tuple(outputs), tuple(machine.aborted), tuple(machine.branches))
 
 
 class _Machine:

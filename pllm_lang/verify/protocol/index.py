@@ -1,13 +1,15 @@
 """Index expressions: where an entry of a leaf comes from, as a function of the entries of a term.
 
-In: variables 0, 1, ... whose sizes are `dims[v]`; out: canonical integer expressions `const + sum coef * base`
-with a base a variable, a quotient, a remainder or a lookup in a known table. Reshapes, transposes, slices and
-gathers all compose into these, so equal maps have equal expressions in every case that occurs in practice.
+In: variables 0, 1, ... whose sizes are `dims[v]`; out: canonical integer expressions `const + sum coef *
+base` with a base a variable, a quotient, a remainder or a lookup in a known table. Reshapes, transposes,
+slices and gathers all compose into these, so equal maps have equal expressions in every case that occurs in
+practice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 Base: TypeAlias = tuple[Any, ...]
@@ -73,13 +75,14 @@ def bounds(index: Index, dims: Dims) -> tuple[int, int]:
 
 def _base_bounds(base: Base, dims: Dims) -> tuple[int, int]:
     if base[0] == "v":
-        return 0, dims[base[1]] - 1
+        v: int = base[1]
+        return 0, dims[v] - 1
     if base[0] == "g":
         return min(base[1]), max(base[1])
     low, high = bounds(base[1], dims)
     if base[0] == "d":
         return low // base[2], high // base[2]
-    return (low, high) if 0 <= low and high < base[2] else (0, base[2] - 1)
+    return (low, high) if low >= 0 and high < base[2] else (0, base[2] - 1)
 
 
 def _split(index: Index, n: int) -> tuple[Index, Index]:
@@ -95,7 +98,7 @@ def divide(index: Index, n: int, dims: Dims) -> Index:
         return index
     whole, rest = _split(index, n)
     low, high = bounds(rest, dims)
-    if 0 <= low and high < n:
+    if low >= 0 and high < n:
         return whole
     return linear(0, [(1, whole), (1, _divide(rest, n))])
 
@@ -114,7 +117,7 @@ def remainder(index: Index, n: int, dims: Dims) -> Index:
         return ZERO
     _, rest = _split(index, n)
     low, high = bounds(rest, dims)
-    if 0 <= low and high < n:
+    if low >= 0 and high < n:
         return rest
     return 0, ((1, ("m", rest, n)),)
 
@@ -122,9 +125,9 @@ def remainder(index: Index, n: int, dims: Dims) -> Index:
 def lookup(table: tuple[int, ...], index: Index) -> Index:
     """`table[index]`; tables that are rising arithmetic progressions are written as such."""
     if not index[1]:
-        return constant(table[index[0]])
+        return constant(table[int(index[0])])
     step = table[1] - table[0] if len(table) > 1 else 0
-    if step >= 0 and all(b - a == step for a, b in zip(table, table[1:], strict=False)):
+    if step >= 0 and all(b - a == step for a, b in pairwise(table)):
         return linear(table[0], [(step, index)])
     return 0, ((1, ("g", table, index)),)
 
@@ -175,7 +178,8 @@ def _base_at(base: Base, point: Sequence[int]) -> int:
     if base[0] == "g":
         return base[1][value_at(base[2], point)]
     inner = value_at(base[1], point)
-    return inner // base[2] if base[0] == "d" else inner % base[2]
+    n: int = base[2]
+    return inner // n if base[0] == "d" else inner % n
 
 
 def strides(shape: Dims) -> list[int]:
@@ -208,7 +212,8 @@ def inverse(entry: Sequence[Index], leaf_shape: Dims, term_shape: Dims) -> tuple
     flat, tables = _open_tables(flatten(entry, leaf_shape), term_shape)
     if flat is None or flat[0]:
         return None
-    expected, axes = 1, {}
+    expected = 1
+    axes: dict[int, int] = {}
     for coef, base in sorted(flat[1], key=lambda term: term[0]):
         if base[0] != "v" or coef != expected or base[1] in axes:
             return None

@@ -1,14 +1,15 @@
 """Small instances of a protocol: numbers for its symbols, so that it can be executed.
 
-In: a protocol. Out: settings from the smallest upwards, each a protocol with concrete sizes and the text that says
-what was chosen. Sizes that are numbers but large are first made symbols, equal ones the same; where the protocol
-does not fit at such sizes (a slice, a reshape), the setting is left out by whoever runs it.
+In: a protocol. Out: settings from the smallest upwards, each a protocol with concrete sizes and the text
+that says what was chosen. Sizes that are numbers but large are first made symbols, equal ones the same;
+where the protocol does not fit at such sizes (a slice, a reshape), the setting is left out by whoever runs
+it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -25,17 +26,17 @@ class Setting(msgspec.Struct, frozen=True):
     text: str
 
 
-def settings_of(protocol: ir.Protocol) -> list[Setting]:
-    """The instance to look at first, then larger ones."""
+def settings_of(protocol: ir.Protocol, numbers: tuple[int, ...] = (2, 3)) -> list[Setting]:
+    """The instance to look at first, then larger ones; the sizes of symbols are these numbers."""
     symbols = sorted({s for d in _dims(protocol) for s in symbols_of(d)})
     large = sorted({d for d in _dims(protocol) if isinstance(d, int) and d > MAX_KEPT})
     if not symbols and not large:
         return [Setting(protocol, "")]
     out: list[Setting] = []
-    for size in (2, 3):
-        numbers = {s: size for s in symbols} | {str(d): size for d in large}
+    for size in numbers:
+        numbers = dict.fromkeys(symbols, size) | {str(d): size for d in large}
         names = [f"{s} = {size}" for s in symbols] + [f"{d} reduced to {size}" for d in large]
-        out.append(Setting(with_sizes(protocol, numbers), ", ".join(names)))
+        out.append(Setting(with_sizes(protocol, chosen), ", ".join(names)))
     return out
 
 
@@ -89,8 +90,10 @@ def _mapped(thing: Any, size: Callable[[ir.Dim], ir.Dim], ring: Callable[[ir.Num
             count = thing.count if isinstance(thing.count, int) else size(thing.count)
             return ir.Repeat(count, go(thing.body), thing.origin)
         case msgspec.Struct():
-            return msgspec.structs.replace(thing, **{f: go(getattr(thing, f)) for f in thing.__struct_fields__})
+            return msgspec.structs.replace(
+                thing, **{f: go(getattr(thing, f)) for f in thing.__struct_fields__}
+            )
         case tuple():
-            return tuple(go(x) for x in thing)
+            return tuple(go(x) for x in cast(tuple[Any, ...], thing))
         case _:
             return thing

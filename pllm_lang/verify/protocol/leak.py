@@ -1,9 +1,10 @@
 """A distinguisher for a view that could not be proved: what the coalition computes, and what that tells it.
 
-In: a protocol and a coalition. Out: a `Leak` that was executed exactly, or None (the verdict stays *unproved*).
-At a small instance, and with two executions where something outlives one, the entries of everything received
-are rows; combinations in which every unknown draw cancels are expressions over secrets. One is a leak if two
-inputs with equal allowed outputs give it two values, in the exact execution of the text (`witness.py`).
+In: a protocol and a coalition. Out: a `Leak` that was executed exactly, or None (the verdict stays
+*unproved*). At a small instance, and with two executions where something outlives one, the entries of
+everything received are rows; combinations in which every unknown draw cancels are expressions over secrets.
+One is a leak if two inputs with equal allowed outputs give it two values, in the exact execution of the
+text (`witness.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ MAX_ROWS = 160
 MAX_CANDIDATES = 12
 
 
-def find_leak(protocol: ir.Protocol, coalition: frozenset[str], allowed: Sequence[ir.Expr] = ()) -> Leak | None:
+def find_leak(
+    protocol: ir.Protocol, coalition: frozenset[str], allowed: Sequence[ir.Expr] = ()
+) -> Leak | None:
     """The first leak found, over instances and one or two executions."""
     for setting in settings_of(protocol):
         for copies in (1, 2) if _outlives(setting.protocol) else (1,):
@@ -92,7 +95,9 @@ def _entries(trace: Trace, coalition: frozenset[str], problem: Problem) -> list[
             modulus = _modulus(message.number)
             scalar = _rewritten(raw, modulus, problem)
             if not single or scalar:
-                out.append(_Entry(Received(place[id(message)], message.name, message.copy, at), scalar, modulus))
+                out.append(
+                    _Entry(Received(place[id(message)], message.name, message.copy, at), scalar, modulus)
+                )
     return out
 
 
@@ -205,8 +210,9 @@ def refute_outputs(protocol: ir.Protocol, outputs: list[Correctness]) -> list[Co
         point = None
         if result.verdict is Verdict.UNPROVED and output.meaning is not None and not output.scale_bits:
             point = differing_point(protocol, output)
-        if point is not None:
-            how = f"it is not {output.name}'s meaning: executed and compared"
-            result = msgspec.structs.replace(result, verdict=Verdict.REFUTED, how=how, point=point)
-        out.append(result)
+        if point is None:
+            out.append(result)
+            continue
+        how = f"it is not {output.name}'s meaning: executed and compared"
+        out.append(msgspec.structs.replace(result, verdict=Verdict.REFUTED, how=how, point=point))
     return out

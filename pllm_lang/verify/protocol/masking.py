@@ -9,9 +9,10 @@ Let a coalition see, besides other terms, the term `g*(c*r + f) + k` modulo m, w
 (e) no member of the coalition knows `r` (or its key), and no other stream shares its values,
 (f) `r` and the term have the same scope,
 
-then `u = c*r + f` is uniform and independent of everything else that is not made from `r`, and `r = (u - f)/c`
-in every other term: a change of variables. `docs/soundness.md` has the proof. An integer mask (`uniform_int`)
-hides a value of bounded range up to a statistical distance, under the same conditions but (b) and (c).
+then `u = c*r + f` is uniform and independent of everything else that is not made from `r`, and `r = (u -
+f)/c` in every other term: a change of variables. `docs/soundness.md` has the proof. An integer mask
+(`uniform_int`) hides a value of bounded range up to a statistical distance, under the same conditions but
+(b) and (c).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from pllm_lang.verify.protocol.sizes import is_symbolic
 
 
 class Mask(msgspec.Struct, frozen=True):
-    """The rule applies: `term/divided - rest = coefficient * draw[leaf]`. `inverse` maps draw entries to the term's.
+    """The rule applies: `term/divided - rest = coefficient * draw[leaf]`. `inverse` maps draw entries to
+    the term's.
 
     `distance` is e where the step costs a statistical distance of 2^-e an entry; 0 where it costs none.
     """

@@ -1,10 +1,11 @@
 """The symbolic run of a protocol: every party's variables as terms, every message, and who knows what.
 
-In: a lowered protocol. Out: a `Trace`. A party computes from what it holds or was sent; a statement that needs
-more is a finding (`knowledge`), and what depends on it is passed over, so that one slip gives one finding.
+In: a lowered protocol. Out: a `Trace`. A party computes from what it holds or was sent; a statement that
+needs more is a finding (`knowledge`), and what depends on it is passed over, so that one slip gives one
+finding.
 
-Loops with a number are unrolled. A loop with a symbol, and a long-lived thing, is run `copies` times: once for a
-proof (a generic run, see `scopes.py`), twice where a leak is looked for.
+Loops with a number are unrolled. A loop with a symbol, and a long-lived thing, is run `copies` times: once
+for a proof (a generic run, see `scopes.py`), twice where a leak is looked for.
 """
 
 from __future__ import annotations
@@ -287,7 +288,8 @@ class _Run:
             self.trace.deliveries.append(Delivery(st.name, first, rest, bits, entries, st.phase, st.origin))
 
     def expand(self, st: ir.Draw, via: ir.ViaPrf, scope: Scope, path: Path) -> None:
-        """`prf(key, label)`: one draw, whatever its length, for every use of the label while the key lives."""
+        """`prf(key, label)`: one draw, whatever its length, for every use of the label while the key
+        lives."""
         key = self.keys.get(via.key)
         absent = [p for p in st.holders if key is None or p not in key.holders]
         if key is None or absent:
@@ -300,7 +302,9 @@ class _Run:
         if "counter" not in via.label and scope > key.scope:
             text = f"{st.name} repeats: the key {via.key} outlives it and the label has no counter"
             self.reused(text, st.origin)
-        value = self.stream(st, via, key, key.scope if "counter" not in via.label else max(scope, key.scope), path)
+        value = self.stream(
+            st, via, key, key.scope if "counter" not in via.label else max(scope, key.scope), path
+        )
         for party in st.holders:
             if party not in absent:
                 self.hold(party, st.name, value)
@@ -311,7 +315,9 @@ class _Run:
         uses = self.streams.setdefault((id(key), via.label, self.tag(scope) if counted else ""), [])
         where = (path, () if counted else self.iteration)
         if uses and any(use.where != where for use in uses):
-            self.reused(f"{st.name} repeats: prf({via.key}, {', '.join(via.label)}) is already in use", st.origin)
+            self.reused(
+                f"{st.name} repeats: prf({via.key}, {', '.join(via.label)}) is already in use", st.origin
+            )
         kind = (modulus_of(st.type.number), self.trace.sizes.shape(st.type.shape))
         same = next((use for use in uses if use.kind == kind), None)
         if same is None:

@@ -1,12 +1,14 @@
 """Whole-tensor polynomials in normal form: the terms that the prover computes with.
 
-A `Poly` of shape [d0, d1, ...] gives, for each entry, a sum of coefficient * monomial. A monomial is a product
-of leaves summed over *bound* variables; a leaf is an atom (a draw, a piece, a secret) at an entry given by
-index expressions over the entry's variables 0..n-1 and the bound ones n, n+1, ... Matrix products, sums and
-every structural map become index expressions, so there is one representation and equality is a comparison.
+A `Poly` of shape [d0, d1, ...] gives, for each entry, a sum of coefficient * monomial. A monomial is a
+product of leaves summed over *bound* variables; a leaf is an atom (a draw, a piece, a secret) at an entry
+given by index expressions over the entry's variables 0..n-1 and the bound ones n, n+1, ... Matrix products,
+sums and every structural map become index expressions, so there is one representation and equality is a
+comparison.
 
-`modulus` 0 stands for the integers. A leaf whose atom has another modulus stands for the atom's representative
-0..modulus-1, reduced. Sizes that are symbols are large primes of their own (`sizes.py`); nothing folds them.
+`modulus` 0 stands for the integers. A leaf whose atom has another modulus stands for the atom's
+representative 0..modulus-1, reduced. Sizes that are symbols are large primes of their own (`sizes.py`);
+nothing folds them.
 """
 
 from __future__ import annotations
@@ -61,9 +63,8 @@ def collect(modulus: int, shape: tuple[int, ...], parts: Iterable[tuple[Mono, in
     """Sum up monomials (already over the right variables), canonicalised."""
     terms: Terms = {}
     for (bound, leaves), coef in parts:
-        if modulus == 2:
-            leaves = tuple(set(leaves))  # v * v = v for bits
-        form, multiple = canonical((bound, leaves), len(shape))
+        squared = tuple(set(leaves)) if modulus == 2 else leaves  # v * v = v for bits
+        form, multiple = canonical((bound, squared), len(shape))
         total = terms.get(form, 0) + coef * multiple
         terms[form] = total % modulus if modulus else total
         if len(terms) > MAX_MONOMIALS:
@@ -80,7 +81,8 @@ def canonical(mono: Mono, n_out: int) -> tuple[Mono, int]:
     for _, entry in leaves:
         for position in entry:
             used |= ix.variables(position)
-    multiple, kept = 1, []
+    multiple = 1
+    kept: list[int] = []
     for b, size in enumerate(sizes):
         if n_out + b in used or is_symbolic(size):
             kept.append(b)
@@ -125,18 +127,19 @@ def _reduced(modulus: int, shape: tuple[int, ...], terms: Terms) -> Poly:
     return Poly(modulus, shape, {m: c for m, c in terms.items() if c})
 
 
-def remap(
-    poly: Poly, entry: Sequence[ix.Index], shape: tuple[int, ...], bound: tuple[int, ...] = ()
-) -> Poly:
-    """`poly` at `entry`: expressions over the variables of `shape`, then `bound` ones that are summed over."""
-    parts = [
-        (_moved(mono, poly.shape, entry, shape, bound), coef) for mono, coef in poly.terms.items()
-    ]
+def remap(poly: Poly, entry: Sequence[ix.Index], shape: tuple[int, ...], bound: tuple[int, ...] = ()) -> Poly:
+    """`poly` at `entry`: expressions over the variables of `shape`, then `bound` ones that are summed
+    over."""
+    parts = [(_moved(mono, poly.shape, entry, shape, bound), coef) for mono, coef in poly.terms.items()]
     return collect(poly.modulus, shape, parts)
 
 
 def _moved(
-    mono: Mono, old: tuple[int, ...], entry: Sequence[ix.Index], shape: tuple[int, ...], bound: tuple[int, ...]
+    mono: Mono,
+    old: tuple[int, ...],
+    entry: Sequence[ix.Index],
+    shape: tuple[int, ...],
+    bound: tuple[int, ...],
 ) -> Mono:
     sizes, leaves = mono
     dims = shape + bound + sizes
@@ -190,7 +193,11 @@ def _joined(
 def narrowed(poly: Poly) -> Poly:
     """Axes along which all entries are equal are cut to their first entry."""
     used = {
-        v for _, leaves in poly.terms for _, entry in leaves for position in entry for v in ix.variables(position)
+        v
+        for _, leaves in poly.terms
+        for _, entry in leaves
+        for position in entry
+        for v in ix.variables(position)
     }
     shape = tuple(size if v in used else 1 for v, size in enumerate(poly.shape))
     if shape == poly.shape:

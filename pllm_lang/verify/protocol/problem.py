@@ -1,9 +1,10 @@
 """What has to be shown for one coalition: the terms it sees, what it knows, what is secret, what can mask.
 
-In: a trace and a coalition. Out: a `Problem`, which `search.py` solves. Known are the coalition's inputs, pieces
-and draws, whatever a key that it holds expands to, and public inputs. The pieces of a shared input that honest
-parties hold are secrets of which the sum is the input's value: the last of them is written as the value minus
-the others. Only `needs fresh x` makes the others draws (the composition rule). All other inputs are secrets.
+In: a trace and a coalition. Out: a `Problem`, which `search.py` solves. Known are the coalition's inputs,
+pieces and draws, whatever a key that it holds expands to, and public inputs. The pieces of a shared input
+that honest parties hold are secrets of which the sum is the input's value: the last of them is written as
+the value minus the others. Only `needs fresh x` makes the others draws (the composition rule). All other
+inputs are secrets.
 """
 
 from __future__ import annotations
@@ -94,7 +95,12 @@ class _Frame:
     """The change of variables for shared inputs, for one coalition."""
 
     def __init__(
-        self, trace: Trace, known: set[int], masks: set[int], scopes: dict[int, Scope], conditions: frozenset[str]
+        self,
+        trace: Trace,
+        known: set[int],
+        masks: set[int],
+        scopes: dict[int, Scope],
+        conditions: frozenset[str],
     ) -> None:
         self.trace = trace
         self.values: set[int] = set()
@@ -123,7 +129,9 @@ class _Frame:
         last, atom = units[-1]
         atoms, made = self.trace.atoms, self.trace.atoms[atom]
         facts = self.trace.inputs[atom]
-        value = atoms.add(Atom(f"{name}'{made.name}", "input", made.modulus, made.shape, made.bits, made.signed))
+        value = atoms.add(
+            Atom(f"{name}'{made.name}", "input", made.modulus, made.shape, made.bits, made.signed)
+        )
         self.values.add(value)
         scopes[value] = facts.scope
         if facts.given.range_bits:

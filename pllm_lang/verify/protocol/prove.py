@@ -1,8 +1,8 @@
 """The entry: one protocol, everything that can be said about it.
 
 In: a lowered protocol, the coalitions to look at, and what each party may learn beyond the outputs. Out: a
-`ProtocolReport` with findings, correctness, a view per coalition, cost, and the assumptions of it all. The result
-for one (protocol, coalitions, allowed) is kept, so a plan pays for each distinct protocol once.
+`ProtocolReport` with findings, correctness, a view per coalition, cost, and the assumptions of it all. The
+result for one (protocol, coalitions, allowed) is kept, so a plan pays for each distinct protocol once.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def _view(trace: Trace, coalition: tuple[str, ...], allowed: Allowances, adversa
     extra = [e for p, exprs in allowed if p in coalition for e in exprs]
     view = prove_view(trace, frozenset(coalition), extra)
     if adversary == "malicious" and view.verdict is Verdict.PROVED:
-        text = "proved for semi-honest parties; against malicious ones it rests on the component's declaration"
+        text = (
+            "proved for semi-honest parties; against malicious ones it rests on the component's declaration"
+        )
         return View(coalition, Verdict.UNPROVED, reason=text)
     return view
 

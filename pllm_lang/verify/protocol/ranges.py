@@ -8,7 +8,8 @@ from pllm_lang.verify.protocol.sizes import is_symbolic
 
 
 def integer_range(poly: Poly, atoms: Atoms, ranges: dict[int, int]) -> int | None:
-    """The least e with |F| <= 2^e for the integer F that the term stands for; None where an atom has no bound.
+    """The least e with |F| <= 2^e for the integer F that the term stands for; None where an atom has no
+    bound.
 
     F takes the coefficients nearest to 0 and the atoms' centred values; the term is F modulo its modulus.
     """

@@ -47,7 +47,8 @@ class Learnt(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Ended(msgspec.Struct, frozen=True, array_like=True):
-    """How a view term ended: `fresh` (by a step), `free` of secrets, or `output` (known from allowed outputs)."""
+    """How a view term ended: `fresh` (by a step), `free` of secrets, or `output` (known from allowed
+    outputs)."""
 
     term: int
     message: str
@@ -56,7 +57,8 @@ class Ended(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Statistical(msgspec.Struct, frozen=True, array_like=True):
-    """An integer mask: distance at most `entries` * 2^-`exponent`; sizes that are symbols stay in `entries`."""
+    """An integer mask: distance at most `entries` * 2^-`exponent`; sizes that are symbols stay in
+    `entries`."""
 
     message: str
     draw: str
@@ -67,8 +69,9 @@ class Statistical(msgspec.Struct, frozen=True, array_like=True):
 class Leak(msgspec.Struct, frozen=True, array_like=True):
     """A distinguisher, executed before it was reported.
 
-    `combination` of received messages equals `secret`, an expression without draws; with the two inputs it takes
-    `values`, while every allowed output is the same. `setting` says at which sizes (and ring) it was executed.
+    `combination` of received messages equals `secret`, an expression without draws; with the two inputs it
+    takes `values`, while every allowed output is the same. `setting` says at which sizes (and ring) it was
+    executed.
     """
 
     combination: str
@@ -111,7 +114,8 @@ class Correctness(msgspec.Struct, frozen=True):
 
 # ---- cost ----
 class LinkCost(msgspec.Struct, frozen=True, array_like=True):
-    """Messages and bits on one link in one phase; `bits` maps a product of symbols ("" for none) to a count."""
+    """Messages and bits on one link in one phase; `bits` maps a product of symbols ("" for none) to a
+    count."""
 
     sender: str
     receiver: str
@@ -143,7 +147,8 @@ class Pattern(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ProtocolReport(msgspec.Struct, frozen=True):
-    """`verdict` is the worst of findings, correctness and views. `assumptions` is everything a proof rests on."""
+    """`verdict` is the worst of findings, correctness and views. `assumptions` is everything a proof rests
+    on."""
 
     protocol: str
     verdict: Verdict

@@ -1,7 +1,8 @@
 """Terms entry by entry: a small instance of a protocol as ordinary polynomials in scalar variables.
 
-In: values of a trace whose sizes are numbers. Out: for each entry a mapping from a product of variables to its
-coefficient. Leaks are looked for here, by linear algebra, where nothing has to be clever about index maps.
+In: values of a trace whose sizes are numbers. Out: for each entry a mapping from a product of variables to
+its coefficient. Leaks are looked for here, by linear algebra, where nothing has to be clever about index
+maps.
 """
 
 from __future__ import annotations

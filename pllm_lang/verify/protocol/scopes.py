@@ -1,10 +1,10 @@
 """How long values live, and how often a term is seen in that time: condition (f).
 
-A scope is a lifetime and the unbounded loops around a statement. A value of a scope is drawn (or given) once for
-each run through it. A term has the deepest scope among its atoms: in every run through *that* scope it is one
-value, however often it is sent. So a draw may mask a term only if both have the same scope: a longer-lived draw
-meets several different values of the term. Proofs look at one generic run of each scope, which stands for any
-number of them; leaks are looked for in two runs (`leak.py`).
+A scope is a lifetime and the unbounded loops around a statement. A value of a scope is drawn (or given)
+once for each run through it. A term has the deepest scope among its atoms: in every run through *that*
+scope it is one value, however often it is sent. So a draw may mask a term only if both have the same scope:
+a longer-lived draw meets several different values of the term. Proofs look at one generic run of each
+scope, which stands for any number of them; leaks are looked for in two runs (`leak.py`).
 """
 
 from __future__ import annotations

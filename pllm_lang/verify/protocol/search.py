@@ -1,8 +1,9 @@
 """The search for an order of substitutions that leaves no secret in a view.
 
-A share (an honest piece of an output) must be replaced by a fresh value that no seen term keeps: that value counts
-as a secret. In: a `Problem`. Out: the steps, how every term ended, and, where the search is stuck, the terms that kept a
-secret. Depth first with bounded backtracking; masks that hide one term only come first. Stuck means *unproved*.
+A share (an honest piece of an output) must be replaced by a fresh value that no seen term keeps: that value
+counts as a secret. In: a `Problem`. Out: the steps, how every term ended, and, where the search is stuck,
+the terms that kept a secret. Depth first with bounded backtracking; masks that hide one term only come
+first. Stuck means *unproved*.
 """
 
 from __future__ import annotations
@@ -170,7 +171,8 @@ class _Search:
         return State(self.simplified(rest, known), known, scopes, moves)
 
     def simplified(self, terms: tuple[Term, ...], known: frozenset[int]) -> tuple[Term, ...]:
-        """Without what is known, and without what occurs twice; shares stay, a known one can never be fresh."""
+        """Without what is known, and without what occurs twice; shares stay, a known one can never be
+        fresh."""
         out: dict[object, Term] = {}
         for term in terms:
             poly = drop_known(term.poly, known, self.problem)

@@ -1,8 +1,9 @@
 """Sizes of tensors as integers, symbols included.
 
-A symbol (`"m"`) becomes a large prime of its own, a product of symbols (`"heads*d"`) the product of theirs. All
-index arithmetic is then integer arithmetic, and two shapes are equal only if they are equal for every value of
-the symbols. Nothing may *count* with such a number (`is_symbolic`): a sum of m equal terms stays a sum.
+A symbol (`"m"`) becomes a large prime of its own, a product of symbols (`"heads*d"`) the product of theirs.
+All index arithmetic is then integer arithmetic, and two shapes are equal only if they are equal for every
+value of the symbols. Nothing may *count* with such a number (`is_symbolic`): a sum of m equal terms stays a
+sum.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Draws that are used in pieces become several draws, and the terms that meet the seams several terms.
 
 In: a problem. Out: the same problem in which every use of a draw is a use of all of it, wherever slices,
-concatenations and lookups by known positions allow. (A term that is a tensor is all of its entries, so cutting
-it changes nothing; entries of a draw are independent, so a draw is its blocks.)
+concatenations and lookups by known positions allow. (A term that is a tensor is all of its entries, so
+cutting it changes nothing; entries of a draw are independent, so a draw is its blocks.)
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def split_problem(problem: Problem) -> Problem:
             break
         terms = [_with(t, _in_blocks(t.poly, draw, axis, cuts, blocks)) for t in split]
         masks = (masks - {draw}) | set(blocks)
-        scopes |= {block: scopes[draw] for block in blocks}
+        scopes |= dict.fromkeys(blocks, scopes[draw])
     return _rebuilt(problem, terms, masks, scopes)
 
 
@@ -82,7 +82,8 @@ def _summed(mono: Mono, draw: int) -> bool:
 def _cuts(
     uses: list[tuple[Leaf, tuple[int, ...]]], axis: int, size: int, alone: bool
 ) -> tuple[int, ...] | None:
-    cuts, small = {0, size} | ({1} if alone else set()), size <= MAX_SINGLE
+    cuts: set[int] = {0, size, 1} if alone else {0, size}
+    small = size <= MAX_SINGLE
     singles = whole = False
     for (_, entry), dims in uses:
         plain = _offset(entry[axis])
@@ -120,7 +121,7 @@ def _blocks(draw: int, axis: int, cuts: tuple[int, ...], atoms: Atoms) -> list[i
     made = atoms[draw]
     out: list[int] = []
     for low, high in pairwise(cuts):
-        shape = made.shape[:axis] + (high - low,) + made.shape[axis + 1 :]
+        shape = (*made.shape[:axis], high - low, *made.shape[axis + 1 :])
         name = f"{made.name}[{','.join([''] * axis)}{low}:{high}]"
         out.append(atoms.add(Atom(name, made.kind, made.modulus, shape, made.bits, made.signed)))
     return out
@@ -161,7 +162,7 @@ def _mono_points(
 
 
 def _restricted(poly: Poly, v: int, low: int, high: int) -> Poly:
-    shape = poly.shape[:v] + (high - low,) + poly.shape[v + 1 :]
+    shape = (*poly.shape[:v], high - low, *poly.shape[v + 1 :])
     at = [ix.variable(u, shape) for u in range(len(shape))]
     at[v] = ix.linear(low, [(1, at[v])])
     return pl.remap(poly, at, shape)
@@ -186,7 +187,7 @@ def _split_sums(poly: Poly, draw: int, axis: int, cuts: tuple[int, ...]) -> Poly
 
 
 def _partial_sum(mono: Mono, b: int, low: int, high: int, shape: tuple[int, ...]) -> Mono:
-    bound = mono[0][:b] + (high - low,) + mono[0][b + 1 :]
+    bound = (*mono[0][:b], high - low, *mono[0][b + 1 :])
     dims = shape + bound
 
     def target(v: int) -> ix.Index:
@@ -215,5 +216,5 @@ def _block_leaf(
     for block, (start, stop) in zip(blocks, pairwise(cuts), strict=True):
         if start <= low and high < stop:
             moved = ix.linear(-start, [(1, entry[axis])])
-            return block, entry[:axis] + (moved,) + entry[axis + 1 :]
+            return block, (*entry[:axis], moved, *entry[axis + 1 :])
     raise AssertionError("a use of a draw runs across a seam")

@@ -1,4 +1,5 @@
-"""Replacing an atom by a term, everywhere: inside matrix products, through casts, inside the arguments of calls."""
+"""Replacing an atom by a term, everywhere: inside matrix products, through casts, inside the arguments of
+calls."""
 
 from __future__ import annotations
 

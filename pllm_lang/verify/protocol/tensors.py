@@ -33,7 +33,7 @@ def shape_of(value: Value) -> tuple[int, ...]:
         return value.shape
     shapes = [shape_of(p) for p in value.parts]
     axis = value.axis
-    return shapes[0][:axis] + (sum(s[axis] for s in shapes),) + shapes[0][axis + 1 :]
+    return (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
 
 
 def modulus_of(value: Value) -> int:
@@ -99,12 +99,10 @@ def gather_axis(value: Value, axis: int, indices: tuple[int, ...]) -> Value:
 
 
 def _with(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    return shape[:axis] + (size,) + shape[axis + 1 :]
+    return (*shape[:axis], size, *shape[axis + 1 :])
 
 
-def _entry(
-    shape: tuple[int, ...], axis: int, change: Callable[[ix.Index], ix.Index]
-) -> tuple[ix.Index, ...]:
+def _entry(shape: tuple[int, ...], axis: int, change: Callable[[ix.Index], ix.Index]) -> tuple[ix.Index, ...]:
     """The entry itself but for one axis."""
     at = [ix.variable(v, shape) for v in range(len(shape))]
     at[axis] = change(at[axis])
@@ -123,7 +121,7 @@ def broadcast(value: Value, axis: int, size: int) -> Value:
     if isinstance(value, Cat):
         moved = value.axis + (value.axis >= axis)
         return Cat(moved, tuple(broadcast(p, axis, size) for p in value.parts))
-    shape = value.shape[:axis] + (size,) + value.shape[axis:]
+    shape = (*value.shape[:axis], size, *value.shape[axis:])
     entry = tuple(ix.variable(v, shape) for v in range(len(shape)) if v != axis)
     return pl.remap(value, entry, shape)
 
@@ -151,7 +149,9 @@ def reshape(value: Value, shape: tuple[int, ...], atoms: Atoms) -> Value:
             axis = wide[kept.index(value.axis)]
             sizes = [shape_of(p)[value.axis] for p in value.parts]
             parts = zip(value.parts, sizes, strict=True)
-            return Cat(axis, tuple(reshape(p, shape[:axis] + (n,) + shape[axis + 1 :], atoms) for p, n in parts))
+            return Cat(
+                axis, tuple(reshape(p, (*shape[:axis], n, *shape[axis + 1 :]), atoms) for p, n in parts)
+            )
     poly = joined(value, atoms)
     at = tuple(ix.variable(v, shape) for v in range(len(shape)))
     return pl.remap(poly, ix.unflatten(ix.flatten(at, shape), poly.shape, shape), shape)

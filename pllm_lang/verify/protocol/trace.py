@@ -79,7 +79,8 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Copy:
-    """One execution: the inputs' values, the pieces (input, [(piece, atom)]), the outputs per (party, variable)."""
+    """One execution: the inputs' values, the pieces (input, [(piece, atom)]), the outputs per (party,
+    variable)."""
 
     def __init__(self) -> None:
         self.values: dict[str, Value] = {}

@@ -15,7 +15,6 @@ from __future__ import annotations
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol import polynomial as pl
-from pllm_lang.verify.protocol import tensors as tn
 from pllm_lang.verify.protocol.masking import centred
 from pllm_lang.verify.protocol.polynomial import Poly
 from pllm_lang.verify.protocol.ranges import integer_range
@@ -81,7 +80,9 @@ def _width(output: ir.Output, meaning: Poly, trace: Trace) -> int | None:
     if isinstance(output.meaning, ir.Ref):
         stated = next((i.range_bits for i in trace.protocol.inputs if i.name == output.meaning.name), 0)
         return stated or None
-    ranges = {a: i.given.range_bits for a, i in trace.inputs.items() if i.piece is None and i.given.range_bits}
+    ranges = {
+        a: i.given.range_bits for a, i in trace.inputs.items() if i.piece is None and i.given.range_bits
+    }
     return integer_range(meaning, trace.atoms, ranges)
 
 

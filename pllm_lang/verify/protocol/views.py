@@ -1,8 +1,9 @@
 """The view of one coalition: proved, refuted with a distinguisher, or unproved; and whether it composes.
 
-A proof holds for every choice of the honest pieces of shared inputs (they are secrets), so a proved protocol may
-follow any other whose outputs are exact. A shared output is *fresh* if all its honest pieces but one are uniform
-and independent of everything the coalition saw: then a later protocol may use them as draws (`needs fresh`).
+A proof holds for every choice of the honest pieces of shared inputs (they are secrets), so a proved
+protocol may follow any other whose outputs are exact. A shared output is *fresh* if all its honest pieces
+but one are uniform and independent of everything the coalition saw: then a later protocol may use them as
+draws (`needs fresh`).
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def _proved(members: tuple[str, ...], solution: Solution, trace: Trace, fresh: t
     atoms = trace.atoms
     learnt = tuple(Learnt(name, atoms[secret].name) for name, secret, _ in solution.allowed.equations)
     statistical = tuple(
-        Statistical(m.term.message, atoms[m.mask.draw].name, m.mask.distance, entries_of(m.term.poly, trace.sizes))
+        Statistical(
+            m.term.message, atoms[m.mask.draw].name, m.mask.distance, entries_of(m.term.poly, trace.sizes)
+        )
         for m in solution.moves
         if m.mask.distance
     )

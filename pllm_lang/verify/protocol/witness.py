@@ -1,8 +1,9 @@
-"""Witnesses, executed: two inputs that a combination of messages tells apart, or an input where an output is wrong.
+"""Witnesses, executed: two inputs that a combination of messages tells apart, or an input where an output
+is wrong.
 
-In: a combination of received entries (or an output) and a protocol with concrete sizes. Everything is run by
-`execute.py` from the text; nothing that the prover derived decides here. What the coalition knows (its inputs, its
-draws) is the same in both runs, the draws that it does not know are drawn anew several times.
+In: a combination of received entries (or an output) and a protocol with concrete sizes. Everything is run
+by `execute.py` from the text; nothing that the prover derived decides here. What the coalition knows (its
+inputs, its draws) is the same in both runs, the draws that it does not know are drawn anew several times.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ def witnessed(
             if len(found) != 1:
                 break
             values += found
-            learnt.append([_learnt(protocol, coalition, allowed, inputs, run, copies) for run in runs])
+            learnt.append([allowed_values(protocol, coalition, allowed, inputs, run, copies) for run in runs])
         if len(values) == 2 and values[0] != values[1] and learnt[0] == learnt[1]:
-            return (_shown(pair[0]), _shown(pair[1])), (values[0], values[1])
+            return (shown_inputs(pair[0]), shown_inputs(pair[1])), (values[0], values[1])
     return None
 
 
@@ -82,7 +83,7 @@ def _combined(parts: Sequence[tuple[Received, int]], modulus: int, run: Executed
     return total % modulus if modulus else total
 
 
-def _learnt(
+def allowed_values(
     protocol: ir.Protocol,
     coalition: frozenset[str],
     allowed: Sequence[ir.Expr],
@@ -90,7 +91,8 @@ def _learnt(
     run: Executed,
     copies: int,
 ) -> list[tuple[int, ...]]:
-    """What the coalition may learn from this run: its outputs, by their meaning where one is stated, and `allowed`."""
+    """What the coalition may learn from this run: its outputs, by their meaning where one is stated, and
+    `allowed`."""
     out: list[tuple[int, ...]] = []
     for copy in range(1, copies + 1):
         values = meaning_inputs(protocol, inputs, copy)
@@ -142,7 +144,10 @@ def _pair(
     first = _with_dependent(first, problem)
     _keep_outputs(first, second, problem)
     second = _with_dependent(second, problem)
-    return (_tensors(first, numbers, protocol, copies, trace), _tensors(second, numbers, protocol, copies, trace))
+    return (
+        _tensors(first, numbers, protocol, copies, trace),
+        _tensors(second, numbers, protocol, copies, trace),
+    )
 
 
 def _numbers(trace: Trace) -> dict[str, int]:
@@ -195,7 +200,11 @@ def _seen_outputs(values: Mapping[Variable, int], problem: Problem) -> dict[Vari
 
 
 def _tensors(
-    values: Mapping[Variable, int], numbers: Mapping[str, int], protocol: ir.Protocol, copies: int, trace: Trace
+    values: Mapping[Variable, int],
+    numbers: Mapping[str, int],
+    protocol: ir.Protocol,
+    copies: int,
+    trace: Trace,
 ) -> Inputs:
     out: Inputs = {}
     for (name, run), _, _ in input_variables(protocol, copies):
@@ -206,8 +215,10 @@ def _tensors(
     return out
 
 
-def _shown(inputs: Inputs) -> tuple[str, ...]:
-    return tuple(f"{n}{run or ''} = {list(t.entries)}" for (n, run), t in sorted(inputs.items()))
+def shown_inputs(inputs: Inputs) -> tuple[str, ...]:
+    """For people: `x = [1, 2]`, with the execution's number where there are several."""
+    several = max(run for _, run in inputs) > 1
+    return tuple(f"{n}{run if several and run else ''} = {list(t.entries)}" for (n, run), t in sorted(inputs.items()))
 
 
 # ---- outputs ----
@@ -222,7 +233,7 @@ def differing_point(protocol: ir.Protocol, output: ir.Output) -> tuple[str, ...]
             except (KeyError, IndexError, ValueError):
                 return None
             if wrong:
-                return _shown(inputs) + ((setting.text,) if setting.text else ())
+                return shown_inputs(inputs) + ((setting.text,) if setting.text else ())
     return None
 
 

@@ -20,7 +20,6 @@ from pllm_lang.catalog.tensor import Tensor, ends, of_entries
 from pllm_lang.exact.interval import outward
 from pllm_lang.exact.number import bits, exact
 from pllm_lang.ir.plan import Member, Node, Operand, Placement, Repeat, Step, TensorType
-from pllm_lang.verify.cone import value_types
 from pllm_lang.verify.environment import make_view
 from pllm_lang.verify.view import PlanView, StepView
 from pllm_lang.verify.witness.hull import enclosing_facts
@@ -49,11 +48,17 @@ class Executed(msgspec.Struct, frozen=True):
     tensors: dict[str, Tensor]
 
 
-class _Run(msgspec.Struct):
+class Cone(msgspec.Struct, frozen=True):
+    """The part of a plan that one value depends on: its steps stage by stage, and the types of all values."""
+
     plan: PlanView
-    values: dict[int, Tensor]
-    cone: frozenset[int]
+    bodies: tuple[tuple[Node, ...], ...]
     types: dict[int, TensorType]
+
+
+class _Run(msgspec.Struct):
+    cone: Cone
+    values: dict[int, Tensor]
     purse: Purse
 
 
@@ -61,15 +66,15 @@ class _CannotGoOn(Exception):
     """Something could not be executed."""
 
 
-def executed(plan: PlanView, given: Mapping[int, Tensor], cone: frozenset[int], purse: Purse) -> Iterator[Executed]:
-    """The steps whose results lie in `cone`, in the order of the plan, with exact tensors."""
+def executed(cone: Cone, given: Mapping[int, Tensor], purse: Purse) -> Iterator[Executed]:
+    """The steps of the cone, in the order of the plan, with exact tensors."""
     values = dict(given)
-    for constant in plan.plan.constants:
+    for constant in cone.plan.plan.constants:
         values[constant.value] = of_entries(constant.type.shape, [exact(entry) for entry in constant.entries])
-    run = _Run(plan, values, cone, value_types(plan.plan), purse)
+    run = _Run(cone, values, purse)
     try:
-        for stage in plan.plan.stages:
-            yield from _nodes(run, stage.body)
+        for body in cone.bodies:
+            yield from _nodes(run, body)
     except _CannotGoOn:
         return
 
@@ -77,11 +82,9 @@ def executed(plan: PlanView, given: Mapping[int, Tensor], cone: frozenset[int], 
 def _nodes(run: _Run, body: tuple[Node, ...]) -> Iterator[Executed]:
     for node in body:
         if isinstance(node, Step):
-            if run.cone.intersection(node.results):
-                done = _step(run, node)
-                yield done
-                if not all(value in run.values for value in node.results):
-                    raise _CannotGoOn
+            yield _step(run, node)
+            if not all(value in run.values for value in node.results):
+                raise _CannotGoOn
         elif isinstance(node, Repeat):
             yield from _repeat(run, node)
 
@@ -103,8 +106,8 @@ def _step(run: _Run, step: Step) -> Executed:
     run.purse.left -= _cost(operands)
     if run.purse.left < 0:
         raise _CannotGoOn
-    types = [run.types[_value(operand)] for operand in step.operands]
-    view = make_view(run.plan, step, [enclosing_facts(t) for t in operands], types, [Placement()] * len(operands))
+    types = [run.cone.types[_value(operand)] for operand in step.operands]
+    view = make_view(run.cone.plan, step, [enclosing_facts(t) for t in operands], types, [Placement()] * len(operands))
     if view is None:
         raise _CannotGoOn
     tensors = {spec.name: t for spec, t in zip(view.operator.operands, operands, strict=False)}

@@ -13,10 +13,11 @@ import msgspec
 from pllm_lang.catalog.apply import run as run_expression
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.exact.number import exact
+from pllm_lang.ir.plan import UNKNOWN, TensorType
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.clauses import judge_clause
-from pllm_lang.verify.cone import cone_of, value_types
+from pllm_lang.verify.cone import cone_of, only, value_types
 from pllm_lang.verify.initial import stated_facts
 from pllm_lang.verify.numbers import shown
 from pllm_lang.verify.obligation import Obligation
@@ -25,7 +26,7 @@ from pllm_lang.verify.rules.bounds import carrier, domain, intermediate, overflo
 from pllm_lang.verify.view import PlanView, StepView
 from pllm_lang.verify.witness.hull import Side, attained_facts, is_exact
 from pllm_lang.verify.witness.inputs import Choice, Free, candidates
-from pllm_lang.verify.witness.run import MAX_COST, Executed, Purse, executed
+from pllm_lang.verify.witness.run import MAX_COST, Cone, Executed, Purse, executed
 
 MAX_SEARCHES = 12
 """Obligations of one plan for which a witness is sought."""
@@ -36,6 +37,7 @@ def with_witnesses(
 ) -> Iterator[Obligation]:
     """Every obligation, refuted where an input was found on which it fails."""
     purse = Purse(MAX_COST)
+    types: dict[int, TensorType] = {}
     searches = 0
     for obligation in obligations:
         check = CHECKS.get(obligation.code)
@@ -43,7 +45,8 @@ def with_witnesses(
             yield obligation
             continue
         searches += 1
-        yield _search(plan, source_map, obligation, check, purse)
+        types = types or value_types(plan.plan)
+        yield _search(plan, types, source_map, obligation, check, purse)
 
 
 Check = Callable[[Executed, Obligation, PlanView], str | None]
@@ -51,27 +54,36 @@ Check = Callable[[Executed, Obligation, PlanView], str | None]
 
 
 def _search(
-    plan: PlanView, source_map: SourceMap, obligation: Obligation, check: Check, purse: Purse
+    plan: PlanView,
+    types: dict[int, TensorType],
+    source_map: SourceMap,
+    obligation: Obligation,
+    check: Check,
+    purse: Purse,
 ) -> Obligation:
-    cone = cone_of(plan.plan, obligation.subject)
-    free = _free(plan, cone)
+    values = cone_of(plan.plan, obligation.subject)
+    free = _free(plan, values, types)
     if free is None:
         return obligation
+    cone = Cone(plan, tuple(only(stage.body, values) for stage in plan.plan.stages), types)
     for chosen in candidates(free):
-        reached = _violation(plan, chosen, cone, obligation, check, purse)
+        if purse.left <= 0:
+            break
+        reached = _violation(cone, chosen, obligation, check, purse)
         if reached is not None:
             return _refuted(obligation, chosen, reached, source_map)
     return obligation
 
 
-def _free(plan: PlanView, cone: frozenset[int]) -> list[Free] | None:
+def _free(plan: PlanView, cone: frozenset[int], types: dict[int, TensorType]) -> list[Free] | None:
     """The values that a witness chooses, None where one of them has no range to choose from."""
     given = [*plan.plan.inputs, *plan.plan.weights, *plan.plan.states]
     given += [one for stage in plan.plan.stages for one in stage.inputs]
     found: list[Free] = []
-    types = value_types(plan.plan)
     for one in given:
         if one.value in cone:
+            if one.type == UNKNOWN:
+                return None
             format_ = plan.format_of(one.type)
             facts = stated_facts(format_, one.bounds)
             if facts.range is None:
@@ -81,11 +93,11 @@ def _free(plan: PlanView, cone: frozenset[int]) -> list[Free] | None:
 
 
 def _violation(
-    plan: PlanView, chosen: dict[int, Choice], cone: frozenset[int], obligation: Obligation, check: Check, purse: Purse
+    cone: Cone, chosen: dict[int, Choice], obligation: Obligation, check: Check, purse: Purse
 ) -> str | None:
-    for done in executed(plan, {value: choice.tensor for value, choice in chosen.items()}, cone, purse):
+    for done in executed(cone, {value: choice.tensor for value, choice in chosen.items()}, purse):
         if obligation.subject in done.view.step.results:
-            reached = check(done, obligation, plan)
+            reached = check(done, obligation, cone.plan)
             if reached is not None:
                 return reached
     return None
