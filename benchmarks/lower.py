@@ -1,10 +1,10 @@
 """How long lowering takes, beside the SDK's `lower_model` in an environment of its own.
 
-    python benchmarks/lower.py --peer PATH/TO/PYTHON
+python benchmarks/lower.py --peer PATH/TO/PYTHON
 
-Prints one line a measurement: name, our median and the SDK's in milliseconds, and the ratio against its limit. Exits with
-1 where a limit is passed. Without `--peer` only our times are printed. The config has 80 layers, hidden size 8192; the
-workload 4096 input tokens.
+Prints one line a measurement: name, our median and the SDK's in milliseconds, and the ratio against its
+limit. Exits with 1 where a limit is passed. Without `--peer` only our times are printed. The config has 80
+layers, hidden size 8192; the workload 4096 input tokens.
 """
 
 from __future__ import annotations
@@ -60,13 +60,19 @@ def main() -> int:
     ours = timed(lambda: lower_model(CONFIG, **WORKLOAD))
     graph = lower_model(CONFIG, **WORKLOAD).graph
     print(f"digest            {timed(lambda: graph_digest(graph)):8.2f} ms")
-    print(f"lower 126 layers  {timed(lambda: lower_model(CONFIG | {'num_hidden_layers': 126}, **WORKLOAD)):8.2f} ms")
+    print(
+        "lower 126 layers "
+        f" {timed(lambda: lower_model(CONFIG | {'num_hidden_layers': 126}, **WORKLOAD)):8.2f} ms"
+    )
     if not peer:
         print(f"lower 80 layers   {ours:8.2f} ms")
         return 0
     theirs = peer_time(peer)
     ratio = ours / theirs
-    print(f"lower 80 layers   {ours:8.2f} ms   SDK {theirs:8.2f} ms   ratio {ratio:.4f}, limit {float(LIMIT):.4f}")
+    print(
+        f"lower 80 layers   {ours:8.2f} ms   SDK {theirs:8.2f} ms   ratio {ratio:.4f}, limit"
+        f" {float(LIMIT):.4f}"
+    )
     return int(ratio > LIMIT)
 
 

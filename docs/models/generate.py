@@ -1,9 +1,11 @@
-"""Writes the generated pages of this folder: the status of every family, parameter counts, and the keys of a config.
+"""Writes the generated pages of this folder: the status of every family, parameter counts, and the keys of a
+config.
 
-    python docs/models/generate.py            writes the pages
-    python docs/models/generate.py --check    fails where a page is not what it would write
+python docs/models/generate.py            writes the pages
+python docs/models/generate.py --check    fails where a page is not what it would write
 
-In: the published configs of `tests/data/configs` and the tests' own tables. Out: `status.md`, `parameters.md`, `keys.md`.
+In: the published configs of `tests/data/configs` and the tests' own tables. Out: `status.md`,
+`parameters.md`, `keys.md`.
 """
 
 from __future__ import annotations
@@ -57,16 +59,20 @@ def status() -> str:
         except LoweringError as error:
             refused.append((index()[file]["hf"], error.code, str(error)))
     rows = [row(family, lowered[family]) for family in sorted({name for name, _ in ADAPTERS.values()})]
-    head = "| family | `model_type` | published configs lowered | compared with transformers | keys changed in turn | checked | executable |"
+    columns = "family | `model_type` | published configs lowered | compared with transformers"
+    head = f"| {columns} | keys changed in turn | checked | executable |"
     return "\n".join(
         [
             NOTICE,
             "# Status of every model family",
             "",
-            f"{sum(lowered.values())} of {len(index())} published configs are lowered ({TESTS}test_published_configs.py).",
-            "A family is *compared* where a tiny random model of it gives the same logits in transformers 5.24 and in our"
+            f"{sum(lowered.values())} of {len(index())} published configs are lowered"
+            f" ({TESTS}test_published_configs.py).",
+            "A family is *compared* where a tiny random model of it gives the same logits in transformers"
+            " 5.24 and in our"
             " numpy reference of the graph, within 1e-4, for prefill and three decode steps"
-            f" ({TESTS}test_against_transformers.py). A family that is not compared is lowered from its published code or"
+            f" ({TESTS}test_against_transformers.py). A family that is not compared is lowered from its"
+            " published code or"
             " description, and no run has confirmed the graph.",
             "",
             head,
@@ -109,8 +115,10 @@ def parameters() -> str:
         NOTICE,
         "# Parameter counts",
         "",
-        "The count of a graph's weights, beside the count in the model's name (in billions). They agree where they differ by"
-        " less than one unit of the name's last digit, with the embedding table or without it; names follow both customs."
+        "The count of a graph's weights, beside the count in the model's name (in billions). They agree"
+        " where they differ by"
+        " less than one unit of the name's last digit, with the embedding table or without it; names"
+        " follow both customs."
         f" Test: {TESTS}test_parameter_counts.py.",
         "",
         "| config | in the name | all weights | without the embedding table | agrees |",
@@ -121,9 +129,13 @@ def parameters() -> str:
         with_table = abs(total - STATED[file]) < unit(STATED[file])
         which = "yes" if with_table else "without the table"
         stated = f"{float(STATED[file]):g}"
-        lines.append(f"| {index()[file]['hf']} | {stated} | {float(total):.3f} | {float(rest):.3f} | {which} |")
+        lines.append(
+            f"| {index()[file]['hf']} | {stated} | {float(total):.3f} | {float(rest):.3f} | {which} |"
+        )
     lines += ["", "## Exceptions", "", "| config | in the name | cause |", "|---|---|---|"]
-    lines += [f"| {index()[file]['hf']} | {float(STATED[file]):g} | {cause} |" for file, cause in EXCEPTIONS.items()]
+    lines += [
+        f"| {index()[file]['hf']} | {float(STATED[file]):g} | {cause} |" for file, cause in EXCEPTIONS.items()
+    ]
     return "\n".join([*lines, ""])
 
 
@@ -136,13 +148,20 @@ def keys() -> str:
         NOTICE,
         "# Keys of a config",
         "",
-        "Every key is read by the family's adapter, or stands in a list below, or gets a warning that names it"
-        " (`config.unknown_key`). A key that the family does not look at, though others do, gets a warning too"
+        "Every key is read by the family's adapter, or stands in a list below, or gets a warning that"
+        " names it"
+        " (`config.unknown_key`). A key that the family does not look at, though others do, gets a warning"
+        " too"
         " (`config.no_effect`). A value that the graph cannot represent is refused by name.",
         "",
     ]
     for reason, names in groups.items():
-        lines += [f"## {reason[0].upper()}{reason[1:]}", "", ", ".join(f"`{name}`" for name in sorted(names)), ""]
+        lines += [
+            f"## {reason[0].upper()}{reason[1:]}",
+            "",
+            ", ".join(f"`{name}`" for name in sorted(names)),
+            "",
+        ]
     return "\n".join(lines)
 
 

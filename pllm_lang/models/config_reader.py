@@ -1,8 +1,9 @@
-"""Typed, exact reading of one config object; it remembers which keys were read, so that no key is passed over silently.
+"""Typed, exact reading of one config object; it remembers which keys were read, so that no key is passed over
+silently.
 
-An adapter asks for each key that it understands. `null` means absent. A key of the wrong type, out of range or in
-conflict with its other spelling is refused with its dotted name. `finish` warns of every key that nobody read and that
-`irrelevant_keys` does not list.
+An adapter asks for each key that it understands. `null` means absent. A key of the wrong type, out of range
+or in conflict with its other spelling is refused with its dotted name. `finish` warns of every key that
+nobody read and that `irrelevant_keys` does not list.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
-from typing import overload
+from typing import Literal
 
 from pllm_lang.models.errors import LoweringError, Note
 from pllm_lang.models.exact_json import Json, decimal_text, in_range, kind_of
@@ -19,7 +20,8 @@ from pllm_lang.models.limits import MAX_LAYERS, MAX_SIZE
 
 
 class ConfigReader:
-    """Reads the object `values`, which stands at `path` in the document; `notes` is shared by nested readers."""
+    """Reads the object `values`, which stands at `path` in the document; `notes` is shared by nested
+    readers."""
 
     def __init__(self, values: Mapping[str, Json], notes: list[Note], path: str = "") -> None:
         self.values = values
@@ -50,10 +52,6 @@ class ConfigReader:
     def name_of(self, *keys: str) -> str:
         return self.dotted(next((key for key in keys if self.has(key)), keys[0]))
 
-    @overload
-    def size(self, *keys: str, default: int | None = None, least: int = 1, most: int = MAX_SIZE) -> int: ...
-    @overload
-    def size(self, *keys: str, default: int, least: int = 1, most: int = MAX_SIZE) -> int: ...
     def size(self, *keys: str, default: int | None = None, least: int = 1, most: int = MAX_SIZE) -> int:
         """A whole number in `least..most`; without a default the key is required."""
         value = self.optional_size(*keys, least=least, most=most)
@@ -155,8 +153,10 @@ class ConfigReader:
         """Keys known not to change what this family computes."""
         self._read.update(keys)
 
-    def note(self, code: str, key: str, message: str) -> None:
-        self.notes.append(Note(code, self.dotted(key), message))
+    def note(
+        self, code: str, key: str, message: str, severity: Literal["warning", "note"] = "warning"
+    ) -> None:
+        self.notes.append(Note(code, self.dotted(key), message, severity))
 
     def finish(self) -> None:
         """Warn of every key that was not read, with the known key that it resembles."""
@@ -168,7 +168,8 @@ class ConfigReader:
             self.note(
                 "config.unknown_key",
                 key,
-                f"{self.dotted(key)} is unknown and was not used; it may change what the model computes{hint}",
+                f"{self.dotted(key)} is unknown and was not used; it may change what the model"
+                f" computes{hint}",
             )
 
     def _whole(self, name: str, value: Json, least: int, most: int) -> int:

@@ -1,7 +1,9 @@
-"""The architecture of one decoder, as a family's adapter reads it from a config and as `build` turns it into a graph.
+"""The architecture of one decoder, as a family's adapter reads it from a config and as `build` turns it into
+a graph.
 
-Data only; every struct is frozen and compares by value, so equal layers are found by equality. Real numbers are exact
-text. Structural facts that a config does not say (Gemma's norm offset, Qwen2's biases) are written here by the adapter.
+Data only; every struct is frozen and compares by value, so equal layers are found by equality. Real numbers
+are exact text. Structural facts that a config does not say (Gemma's norm offset, Qwen2's biases) are written
+here by the adapter.
 """
 
 from __future__ import annotations
@@ -34,10 +36,11 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 class Rotary(msgspec.Struct, frozen=True):
-    """Rotation of the first `dims` features of a head by `position * theta^(-2i/dims)`, after `kind`'s scaling.
+    """Rotation of the first `dims` features of a head by `position * theta^(-2i/dims)`, after `kind`'s
+    scaling.
 
-    `parameters` are those of `kind`, exact and as written. `half` pairs feature i with i + dims/2, `interleaved` 2i
-    with 2i + 1.
+    `parameters` are those of `kind`, exact and as written. `half` pairs feature i with i + dims/2,
+    `interleaved` 2i with 2i + 1.
     """
 
     theta: str
@@ -56,8 +59,9 @@ class Temperature(msgspec.Struct, frozen=True):
 
 
 class Attention(msgspec.Struct, frozen=True, tag="attention"):
-    """Softmax attention with separate or fused projections. `window` counts the visible positions, the own included;
-    `chunk` makes attention block-diagonal. `fused`: rows of q, k, v after each other, or head by head, or per group.
+    """Softmax attention with separate or fused projections. `window` counts the visible positions, the own
+    included; `chunk` makes attention block-diagonal. `fused`: rows of q, k, v after each other, or head by
+    head, or per group.
     """
 
     heads: int
@@ -88,7 +92,8 @@ class Attention(msgspec.Struct, frozen=True, tag="attention"):
 
 
 class Indexer(msgspec.Struct, frozen=True):
-    """Sparse attention's index: which `top_k` positions a query attends to. `shared` takes the last full layer's."""
+    """Sparse attention's index: which `top_k` positions a query attends to. `shared` takes the last full
+    layer's."""
 
     heads: int
     head_dim: int
@@ -97,7 +102,8 @@ class Indexer(msgspec.Struct, frozen=True):
 
 
 class LatentAttention(msgspec.Struct, frozen=True, tag="latent_attention"):
-    """Multi-head latent attention: keys and values are expanded from one cached latent of `kv_rank` features."""
+    """Multi-head latent attention: keys and values are expanded from one cached latent of `kv_rank`
+    features."""
 
     heads: int
     q_rank: int
@@ -113,7 +119,8 @@ class LatentAttention(msgspec.Struct, frozen=True, tag="latent_attention"):
 
 
 class DeltaNet(msgspec.Struct, frozen=True, tag="delta_net"):
-    """Gated delta rule over a recurrent state `[B, value heads, key dim, value dim]`, after a short causal convolution."""
+    """Gated delta rule over a recurrent state `[B, value heads, key dim, value dim]`, after a short causal
+    convolution."""
 
     key_heads: int
     value_heads: int
@@ -148,7 +155,8 @@ class ShortConvolution(msgspec.Struct, frozen=True, tag="short_convolution"):
 
 
 class Mlp(msgspec.Struct, frozen=True, tag="mlp"):
-    """`down(act(gate x) * up x)`, or `down(act(up x))` where not gated. `fused`: gate and up are rows of one weight."""
+    """`down(act(gate x) * up x)`, or `down(act(up x))` where not gated. `fused`: gate and up are rows of one
+    weight."""
 
     inner: int
     activation: str
@@ -160,8 +168,9 @@ class Mlp(msgspec.Struct, frozen=True, tag="mlp"):
 
 
 class Router(msgspec.Struct, frozen=True):
-    """How experts are chosen. Scores are `score` of the router's logits, over all experts or (`late`) over the chosen;
-    `correction` adds a learned bias for the choice only; `groups` restricts it to the best `top_groups` groups."""
+    """How experts are chosen. Scores are `score` of the router's logits, over all experts or (`late`) over
+    the chosen; `correction` adds a learned bias for the choice only; `groups` restricts it to the best
+    `top_groups` groups."""
 
     score: Literal["softmax", "sigmoid", "sparsemixer"]
     top_k: int
@@ -180,8 +189,9 @@ class Router(msgspec.Struct, frozen=True):
 
 
 class Experts(msgspec.Struct, frozen=True, tag="experts"):
-    """A mixture of experts, with what is shared by all tokens. `latent` projects to and from that width around the
-    experts; `scale_input` multiplies an expert's input, not its output, by its score; `clamp` bounds gate and up."""
+    """A mixture of experts, with what is shared by all tokens. `latent` projects to and from that width
+    around the experts; `scale_input` multiplies an expert's input, not its output, by its score; `clamp`
+    bounds gate and up."""
 
     count: int
     inner: int
@@ -210,8 +220,9 @@ Block: TypeAlias = Mlp | Experts | DenseAndExperts
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """`x + scale * after(mixer(before(x)))`, then the same with the block. `parallel`: both read the layer's input,
-    through `block_before` or, where that is absent, through the mixer's norm. A missing part is skipped."""
+    """`x + scale * after(mixer(before(x)))`, then the same with the block. `parallel`: both read the layer's
+    input, through `block_before` or, where that is absent, through the mixer's norm. A missing part is
+    skipped."""
 
     kind: str
     mixer: Mixer | None = None
@@ -226,8 +237,8 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Decoder(msgspec.Struct, frozen=True):
-    """A whole decoder. `names` replaces default module paths (see `build.names`); `positions` is the size of a learned
-    position table (0: none)."""
+    """A whole decoder. `names` replaces default module paths (see `build.names`); `positions` is the size of
+    a learned position table (0: none)."""
 
     hidden: int
     vocab: int

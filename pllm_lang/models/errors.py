@@ -1,7 +1,7 @@
 """How lowering says no, and how it says "take note": stable codes, the key concerned, and a next step.
 
-Codes start with `config.` (the document), `workload.` (the bounds asked for) or `pass.` (a pass that does not apply).
-The command line turns both into findings.
+Codes start with `config.` (the document), `workload.` (the bounds asked for) or `pass.` (a pass that does not
+apply). The command line turns both into findings.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import msgspec
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Lowering went on, but the user should know. `key` is the config key concerned, dotted. A `warning` says that the
-    graph may not be what the config's author meant; a `note` only says what was done."""
+    """Lowering went on, but the user should know. `key` is the config key concerned, dotted. A `warning` says
+    that the graph may not be what the config's author meant; a `note` only says what was done."""
 
     code: str
     key: str
@@ -22,7 +22,8 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class LoweringError(ValueError):
-    """A config, workload or pass that is refused. `code` is stable; `key` names what is at fault; `help` says what to do."""
+    """A config, workload or pass that is refused. `code` is stable; `key` names what is at fault; `help` says
+    what to do."""
 
     def __init__(self, code: str, message: str, *, key: str = "", help: str = "") -> None:
         super().__init__(message + (f" ({help})" if help else ""))

@@ -1,9 +1,10 @@
 """Strict, exact JSON: a config's bytes, text or mapping in; plain values without binary floats out.
 
-Refused by name: other encodings than UTF-8, a byte-order mark, an empty file, broken syntax (a trailing comma is called
-one), a key twice in one object, deep nesting, too long a document or number, a top level that is no object.
-Numbers with a point or exponent come out as `Decimal`, exactly as written. `NaN` and `Infinity` are not JSON, but
-published configs hold them: they come out as non-finite Decimals, and only a reader of the key may accept them.
+Refused by name: other encodings than UTF-8, a byte-order mark, an empty file, broken syntax (a trailing comma
+is called one), a key twice in one object, deep nesting, too long a document or number, a top level that is no
+object. Numbers with a point or exponent come out as `Decimal`, exactly as written. `NaN` and `Infinity` are
+not JSON, but published configs hold them: they come out as non-finite Decimals, and only a reader of the key
+may accept them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pllm_lang.models.limits import (
     MAX_NESTING,
 )
 
-Json: TypeAlias = None | bool | int | Decimal | str | list["Json"] | dict[str, "Json"]
+Json: TypeAlias = bool | int | Decimal | str | list["Json"] | dict[str, "Json"] | None
 
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "a UTF-8", b"\xff\xfe": "a UTF-16", b"\xfe\xff": "a UTF-16"}
@@ -32,10 +33,8 @@ _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "a UTF-8", b"\xff\xfe": "a UTF-16", b"\xfe
 
 def read_config(config: Mapping[str, object] | bytes | str) -> dict[str, Json]:
     """The config as exact values. Raises `LoweringError` with a `config.*` code."""
-    if isinstance(config, Mapping):
-        value = _exact(config, 0, [MAX_CONFIG_VALUES])
-    else:
-        value = _parse(_text(config))
+    is_mapping = isinstance(config, Mapping)
+    value = _exact(config, 0, [MAX_CONFIG_VALUES]) if is_mapping else _parse(_text(config))
     if not isinstance(value, dict):
         raise LoweringError("config.not_an_object", f"the top level is {kind_of(value)}, not an object")
     return value
@@ -59,7 +58,8 @@ def kind_of(value: Json) -> str:
 
 
 def decimal_text(number: int | Decimal) -> str:
-    """The one text of an exact number: plain notation, no trailing zeros (`1e-06` and `0.0000010` are `0.000001`)."""
+    """The one text of an exact number: plain notation, no trailing zeros (`1e-06` and `0.0000010` are
+    `0.000001`)."""
     if isinstance(number, int):
         return str(number)
     text = format(number, "f")

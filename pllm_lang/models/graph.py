@@ -1,15 +1,17 @@
 """The semantic graph: what a decoder computes, before anyone says how it is protected.
 
-One format for every model family. Data only; frozen; no binary floats: counts are `int`, real numbers are exact text
-(`"0.000001"`, `"1/128"`). A graph has two stages, prefill and decode. Equal layers stand once, as one `Repeat` body
-with the list of its layer indices, so a graph of 126 equal layers is as large as a graph of one.
+One format for every model family. Data only; frozen; no binary floats: counts are `int`, real numbers are
+exact text (`"0.000001"`, `"1/128"`). A graph has two stages, prefill and decode. Equal layers stand once, as
+one `Repeat` body with the list of its layer indices, so a graph of 126 equal layers is as large as a graph of
+one.
 
-How names resolve. In a body an operand is the name of an earlier op of the same body, a carried value (`hidden`),
-a stage input (`tokens`, `positions`, `lengths`) or `state.NAME`. In a weight's name `*` is the layer, and `#` the
-expert. Ops before and after the layers see the stage inputs and, after, the carried values.
+How names resolve. In a body an operand is the name of an earlier op of the same body, a carried value
+(`hidden`), a stage input (`tokens`, `positions`, `lengths`) or `state.NAME`. In a weight's name `*` is the
+layer, and `#` the expert. Ops before and after the layers see the stage inputs and, after, the carried
+values.
 
-Shapes: `B` batch, `Q` query positions, `A` attended positions, `H` heads, `K` key/value heads, `D` features a head.
-Hidden values are `[B, Q, hidden]`, heads `[B, H, Q, D]`, scores `[B, H, Q, A]`.
+Shapes: `B` batch, `Q` query positions, `A` attended positions, `H` heads, `K` key/value heads, `D` features a
+head. Hidden values are `[B, Q, hidden]`, heads `[B, H, Q, D]`, scores `[B, H, Q, A]`.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class Op(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """One layer body for every index in `layers` (ascending). Layers of a stage run in the order of their index.
+    """One layer body for every index in `layers` (ascending). Layers of a stage run in the order of their
+    index.
 
     `carried` says which op gives the next value of each carried name, `writes` which op each state keeps.
     """
@@ -55,7 +58,8 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """A graph that runs `steps` times on `query` positions a sequence. `carried` names the first carried values."""
+    """A graph that runs `steps` times on `query` positions a sequence. `carried` names the first carried
+    values."""
 
     mode: Literal["prefill", "decode"]
     steps: int
@@ -69,10 +73,11 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A family of equal-shaped weights: one for each layer of `layers` (none: a single weight) and each expert.
+    """A family of equal-shaped weights: one for each layer of `layers` (none: a single weight) and each
+    expert.
 
-    `shape` is that of one member, as stored: a linear layer's is `[out, in]`. `bits` is 0 where no pass set it;
-    `parts` names the checkpoint's weights whose rows a pass put one below the other.
+    `shape` is that of one member, as stored: a linear layer's is `[out, in]`. `bits` is 0 where no pass set
+    it; `parts` names the checkpoint's weights whose rows a pass put one below the other.
     """
 
     name: str
@@ -84,8 +89,8 @@ class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What prefill hands to decode, one for each layer in `layers`. A `cache` holds the last positions, in order, up to
-    its capacity (its axis 2); a `recurrent` state has a fixed size and starts at zero."""
+    """What prefill hands to decode, one for each layer in `layers`. A `cache` holds the last positions, in
+    order, up to its capacity (its axis 2); a `recurrent` state has a fixed size and starts at zero."""
 
     name: str
     kind: Literal["cache", "convolution", "recurrent", "indices"]
@@ -106,7 +111,8 @@ class ConfigIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Dimensions(msgspec.Struct, frozen=True):
-    """Sizes of the whole model; where layers differ, those of the first layer of the kind concerned (0: none)."""
+    """Sizes of the whole model; where layers differ, those of the first layer of the kind concerned (0:
+    none)."""
 
     hidden: int
     layers: int

@@ -1,4 +1,5 @@
-"""What prefill must hand to decode: every state that decode reads, for the same layers and in the same shape."""
+"""What prefill must hand to decode: every state that decode reads, for the same layers and in the same
+shape."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def check_handover(graph: ModelGraph) -> None:
 
 def read_states(stage: Stage) -> set[tuple[int, str]]:
     """Layer and name of every state that a stage reads."""
-    return {(layer, name) for repeat in stage.layers for name in body_reads(repeat) for layer in repeat.layers}
+    return {
+        (layer, name) for repeat in stage.layers for name in body_reads(repeat) for layer in repeat.layers
+    }
 
 
 def body_reads(repeat: Repeat) -> set[str]:

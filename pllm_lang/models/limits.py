@@ -1,4 +1,5 @@
-"""Limits on what lowering reads and builds, in one place. A hostile config meets one of them, never a hang."""
+"""Limits on what lowering reads and builds, in one place. A hostile config meets one of them, never a
+hang."""
 
 from __future__ import annotations
 

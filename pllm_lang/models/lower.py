@@ -1,7 +1,7 @@
 """A published `config.json` to the semantic graph of its decoder.
 
-In: the config as a mapping, bytes or text, and the fixed bounds of the workload. Out: the graph and the notes on keys
-that had no effect or are unknown. Every mistake of the user is a `LoweringError` with a stable code.
+In: the config as a mapping, bytes or text, and the fixed bounds of the workload. Out: the graph and the notes
+on keys that had no effect or are unknown. Every mistake of the user is a `LoweringError` with a stable code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class ReadConfig(msgspec.Struct, frozen=True):
 def lower_model(
     config: Mapping[str, object] | bytes | str, *, batch: int, max_input_tokens: int, max_new_tokens: int
 ) -> Lowering:
-    """The graph of the config's decoder for `batch` sequences of at most `max_input_tokens` and `max_new_tokens`.
+    """The graph of the config's decoder for `batch` sequences of at most `max_input_tokens` and
+    `max_new_tokens`.
 
     Raises `LoweringError`; its `code` starts with `config.` or `workload.`.
     """
@@ -68,6 +69,7 @@ def read_model(config: Mapping[str, object] | bytes | str) -> ReadConfig:
     family, read = ADAPTERS[model_type]
     text.require("is_encoder_decoder", default=False, among=(False,))
     text.require("add_cross_attention", default=False, among=(False,))
+    text.require("pruned_heads", default=None, among=(None, {}))
     identity = _identity(values, text, model_type, family)
     decoder = read(text)
     text.finish()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pllm_lang.models.config_reader import ConfigReader, missing, unsupported
 
 METHODS = (
-    "awq", "auto-round", "bitnet", "bitsandbytes", "compressed-tensors", "fbgemm_fp8", "fp8", "gptq", "modelopt", "mxfp4",
+    "awq", "auto-round", "bitnet", "bitsandbytes", "compressed-tensors", "fbgemm_fp8", "fp8", "gptq",
+    "modelopt", "mxfp4",
     "quark",
 )  # fmt: skip
 
@@ -13,7 +14,8 @@ _TEXT_KEYS = ("quant_algo", "fmt", "format", "activation_scheme", "quantization_
 
 
 def read_quantization(config: ConfigReader) -> dict[str, str]:
-    """The method and its format words; empty for a checkpoint that is not quantised. An unknown method is refused."""
+    """The method and its format words; empty for a checkpoint that is not quantised. An unknown method is
+    refused."""
     section = config.section("quantization_config")
     if section is None:
         return {}

@@ -1,4 +1,5 @@
-"""Models that are refused, each with its reason: encoders, and decoders whose maths the graph does not represent."""
+"""Models that are refused, each with its reason: encoders, and decoders whose maths the graph does not
+represent."""
 
 from __future__ import annotations
 
@@ -9,18 +10,63 @@ from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.exact_json import Json
 
 ENCODERS = frozenset(
-    ["albert", "bert", "big_bird", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "ernie", "esm", "flaubert", "funnel", "layoutlm", "longformer", "modernbert", "mpnet", "nomic_bert", "roberta", "roformer", "squeezebert", "xlm-roberta", "xlm-roberta-xl"]
+    [
+        "albert",
+        "bert",
+        "big_bird",
+        "camembert",
+        "deberta",
+        "deberta-v2",
+        "distilbert",
+        "electra",
+        "ernie",
+        "esm",
+        "flaubert",
+        "funnel",
+        "layoutlm",
+        "longformer",
+        "modernbert",
+        "mpnet",
+        "nomic_bert",
+        "roberta",
+        "roformer",
+        "squeezebert",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+    ]
 )
 ENCODER_DECODERS = frozenset(
-    ["bart", "blenderbot", "encoder-decoder", "fsmt", "led", "longt5", "m2m_100", "marian", "mbart", "mt5", "nllb-moe", "pegasus", "prophetnet", "switch_transformers", "t5", "t5gemma", "umt5", "whisper"]
+    [
+        "bart",
+        "blenderbot",
+        "encoder-decoder",
+        "fsmt",
+        "led",
+        "longt5",
+        "m2m_100",
+        "marian",
+        "mbart",
+        "mt5",
+        "nllb-moe",
+        "pegasus",
+        "prophetnet",
+        "switch_transformers",
+        "t5",
+        "t5gemma",
+        "umt5",
+        "whisper",
+    ]
 )
 
 UNSUPPORTED = {
-    "deepseek_v4": "attention over compressed positions (compress_ratios), hashed layers (num_hash_layers), grouped output"
+    "deepseek_v4": "attention over compressed positions (compress_ratios), hashed layers"
+    " (num_hash_layers), grouped output"
     " projections (o_lora_rank) and hyper-connections (hc_mult) are not represented",
-    "deepseek_ref": "the key style of DeepSeek's own inference code, with compressed attention and hyper-connections, is not"
+    "deepseek_ref": "the key style of DeepSeek's own inference code, with compressed attention and"
+    " hyper-connections, is not"
     " represented",
-    "kimi_k3": "the text model is kimi_linear, whose delta attention (linear_attn_config), attention residuals and 'situ'"
+    "kimi_k3": "the text model is kimi_linear, whose delta attention (linear_attn_config), attention"
+    " residuals and 'situ'"
     " activation are not represented",
     "kimi_linear": "delta attention (linear_attn_config) is not represented",
     "mamba": "layers without attention (Mamba 1) are not represented",
@@ -34,7 +80,8 @@ def refuse(values: Mapping[str, Json], model_type: str, known: tuple[str, ...]) 
     if model_type in ENCODERS:
         return LoweringError(
             "config.encoder",
-            f"model_type {model_type!r} is an encoder: its positions attend in both directions and it generates no tokens",
+            f"model_type {model_type!r} is an encoder: its positions attend in both directions and it"
+            " generates no tokens",
             key="model_type",
         )
     if model_type in ENCODER_DECODERS or values.get("is_encoder_decoder") is True:
@@ -43,7 +90,7 @@ def refuse(values: Mapping[str, Json], model_type: str, known: tuple[str, ...]) 
             f"model_type {model_type!r} is an encoder with a decoder; only decoders alone are lowered",
             key="model_type",
         )
-    if model_type == "mllama" or model_type == "mllama_text_model":
+    if model_type in ("mllama", "mllama_text_model"):
         return _cross_attention(values)
     if model_type == "nemotron-nas":
         return _block_configs(values)
@@ -67,7 +114,8 @@ def _cross_attention(values: Mapping[str, Json]) -> LoweringError:
     which = ", ".join(str(index) for index in layers) if isinstance(layers, list) else "some"
     return LoweringError(
         "config.unsupported_layer",
-        f"layers {which} attend to the image (cross_attention_layers), which a text decoder's graph cannot represent",
+        f"layers {which} attend to the image (cross_attention_layers), which a text decoder's graph cannot"
+        " represent",
         key="text_config.cross_attention_layers",
     )
 

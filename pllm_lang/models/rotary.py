@@ -1,8 +1,9 @@
-"""Rotary positions: both key styles (`rope_theta` and `rope_scaling`, or `rope_parameters`) to one exact `Rotary`.
+"""Rotary positions: both key styles (`rope_theta` and `rope_scaling`, or `rope_parameters`) to one exact
+`Rotary`.
 
-Refused by name: styles that disagree, an unknown kind, a missing or ill-sized parameter. A parameter that the kind does
-not know gets a warning that names the nearest one it does.
-Kinds and their parameters: transformers, `modeling_rope_utils`.
+Refused by name: styles that disagree, an unknown kind, a missing or ill-sized parameter. A parameter that the
+kind does not know gets a warning that names the nearest one it does. Kinds and their parameters:
+transformers, `modeling_rope_utils`.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def read_rotary(
     scaled: bool = True,
     family_parameters: tuple[str, ...] = (),
 ) -> Rotary:
-    """The rotation of one layer type. `layer_type` picks an entry where `rope_parameters` has one for each type;
-    `scaled=False` keeps a legacy `rope_scaling` away from it; `family_parameters` are read by the adapter itself."""
+    """The rotation of one layer type. `layer_type` picks an entry where `rope_parameters` has one for each
+    type; `scaled=False` keeps a legacy `rope_scaling` away from it; `family_parameters` are read by the
+    adapter itself."""
     scaling = _section(config, layer_type, scaled)
     base = config.optional_number(*theta_keys, positive=True)
     inner = None if scaling is None else scaling.optional_number("rope_theta", positive=True)
@@ -68,7 +70,8 @@ def read_rotary(
     if dims % 2 or dims <= 0 or dims > head_dim:
         raise LoweringError(
             "config.range",
-            f"{config.name_of(*partial_keys)}: {dims} of {head_dim} features would be rotated; an even number is needed",
+            f"{config.name_of(*partial_keys)}: {dims} of {head_dim} features would be rotated; an even"
+            " number is needed",
             key=config.name_of(*partial_keys),
         )
     parameters = () if scaling is None else _parameters(config, scaling, kind, dims, family_parameters)
@@ -93,7 +96,9 @@ def _section(config: ConfigReader, layer_type: str, scaled: bool) -> ConfigReade
         return new
     if not layer_type:
         raise LoweringError(
-            "config.unsupported_value", f"{new.path} has an entry for each layer type, which this family has not",
+            "config.unsupported_value",
+            f"{new.path} has an entry for each layer type, which this family"
+            " has not",
             key=new.path,
         )  # fmt: skip
     return new.section(layer_type)
@@ -110,9 +115,9 @@ def _kind(scaling: ConfigReader | None) -> str:
 
 
 def _is_mrope(scaling: ConfigReader) -> bool:
-    words = {scaling.values.get("type"), scaling.values.get("rope_type")}
+    words = [scaling.values.get("type"), scaling.values.get("rope_type")]
     sections = scaling.has("mrope_section")
-    multimodal = "mrope" in words and words <= {"mrope", "default", None}
+    multimodal = "mrope" in words and all(word in ("mrope", "default", None) for word in words)
     if multimodal or sections:
         scaling.ignore("type", "rope_type", "mrope_section", "mrope_interleaved")
         scaling.note(
@@ -169,7 +174,9 @@ def _parameter(name: str, key: str, value: Json, dims: int) -> str | int | tuple
             raise wrong_type(name, "an array", value)
         if len(value) != dims // 2:
             raise LoweringError(
-                "config.range", f"{name} must have {dims // 2} entries (half of {dims} rotated features), but has {len(value)}",
+                "config.range",
+                f"{name} must have {dims // 2} entries (half of {dims} rotated features),"
+                f" but has {len(value)}",
                 key=name,
             )  # fmt: skip
         return tuple(

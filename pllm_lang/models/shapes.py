@@ -1,6 +1,8 @@
-"""The shape of an op's result from those of its operands: what a graph must satisfy, and how a pass finds new shapes.
+"""The shape of an op's result from those of its operands: what a graph must satisfy, and how a pass finds new
+shapes.
 
-Sizes that operands do not give (a linear layer's width, a cut's end, an index's length) are read off the op itself.
+Sizes that operands do not give (a linear layer's width, a cut's end, an index's length) are read off the op
+itself.
 """
 
 from __future__ import annotations
@@ -10,9 +12,12 @@ from pllm_lang.models.graph import Op, Shape
 
 _SAME = frozenset(
     [
-        "rms_norm", "layer_norm", "l2_norm", "scale", "position_scale", "learned_scale", "head_scale", "feature_scale",
-        "clip", "add", "mul", "silu", "gelu", "relu", "relu_squared", "sigmoid", "softmax", "softcap", "causal_mask",
-        "alibi_bias", "rotary_embedding", "decay", "softplus_step", "normalize_sum", "expert_scale", "clamped_swiglu",
+        "rms_norm", "layer_norm", "l2_norm", "scale", "position_scale", "learned_scale", "head_scale",
+    "feature_scale",
+        "clip", "add", "mul", "silu", "gelu", "relu", "relu_squared", "sigmoid", "softmax", "softcap",
+    "causal_mask",
+        "alibi_bias", "rotary_embedding", "decay", "softplus_step", "normalize_sum", "expert_scale",
+    "clamped_swiglu",
     ]
 )  # fmt: skip
 """Operators whose result has the shape of their first operand."""
@@ -64,6 +69,17 @@ def _other(op: Op, operands: tuple[Shape, ...], batch: int) -> Shape:
             return (*operands[1], op.shape[-1])
         case "expert_sum":
             return (*first[:2], first[3])
+        case "last_token":
+            return (batch, first[-1])
+        case "argmax":
+            return (batch,)
+        case _:
+            return _recurrent(op, operands)
+
+
+def _recurrent(op: Op, operands: tuple[Shape, ...]) -> Shape:
+    first = operands[0]
+    match op.operator:
         case "convolution_window":
             return (first[0], op.shape[1] if len(operands) == 1 else first[1] + operands[1][1], first[-1])
         case "causal_convolution":
@@ -74,9 +90,5 @@ def _other(op: Op, operands: tuple[Shape, ...], batch: int) -> Shape:
             return (*first[:3], op.shape[-1])
         case "last_position":
             return (*first[:2], *first[3:])
-        case "last_token":
-            return (batch, first[-1])
-        case "argmax":
-            return (batch,)
         case _:
             raise LoweringError("pass.operator", f"the shape of operator {op.operator!r} is not known")

@@ -16,7 +16,9 @@ def random_weights(graph: ModelGraph) -> Callable[[str, int | None], np.ndarray]
 
     def weight(name: str, layer: int | None) -> np.ndarray:
         shape, experts = shapes[name, layer]
-        noise = np.random.default_rng(crc32(f"{name}/{layer}".encode())).normal(size=(experts, *shape) if experts else shape)
+        noise = np.random.default_rng(crc32(f"{name}/{layer}".encode())).normal(
+            size=(experts, *shape) if experts else shape
+        )
         return noise * 0.25 if noise.ndim > 1 else 1 + noise * 0.2
 
     return weight

@@ -21,7 +21,9 @@ OPERATORS = (
 
 @pytest.mark.parametrize("case", OBSERVED, ids=lambda case: str(case["policy"]))
 def test_same_operators_and_shapes(case: dict[str, Any]) -> None:
-    policy = {key: tuple(value) if isinstance(value, list) else value for key, value in case["policy"].items()}
+    policy = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in case["policy"].items()
+    }
     graph = lower_model(
         case["config"],
         batch=1,

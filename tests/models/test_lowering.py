@@ -1,4 +1,5 @@
-"""`lower_model` as a function: what it accepts, what it refuses and how fast, and that a graph is exact and stable."""
+"""`lower_model` as a function: what it accepts, what it refuses and how fast, and that a graph is exact and
+stable."""
 
 from __future__ import annotations
 
@@ -46,11 +47,16 @@ def test_mapping_text_and_bytes_give_one_graph() -> None:
 def test_order_of_keys_and_spelling_of_numbers_do_not_matter() -> None:
     one = '{"rms_norm_eps": 1e-06, ' + json.dumps(LLAMA)[1:]
     other = json.dumps(dict(reversed(LLAMA.items())))[:-1] + ', "rms_norm_eps": 0.0000010}'
-    assert graph_digest(lower_model(one, **WORKLOAD).graph) == graph_digest(lower_model(other, **WORKLOAD).graph)
+    assert graph_digest(lower_model(one, **WORKLOAD).graph) == graph_digest(
+        lower_model(other, **WORKLOAD).graph
+    )
 
 
 def test_an_unread_key_changes_the_identity_and_a_note_names_it() -> None:
-    plain, strange = lower_model(LLAMA, **WORKLOAD), lower_model(LLAMA | {"attention_tricks": True}, **WORKLOAD)
+    plain, strange = (
+        lower_model(LLAMA, **WORKLOAD),
+        lower_model(LLAMA | {"attention_tricks": True}, **WORKLOAD),
+    )
     assert plain.graph.config.digest != strange.graph.config.digest
     assert [note.key for note in strange.notes] == ["attention_tricks"]
 
@@ -72,7 +78,11 @@ def test_a_misspelt_key_is_met_with_the_right_one() -> None:
         ('{"a": 1,}', "config.syntax", "trailing comma"),
         ('{"a": [1, 2,]}', "config.syntax", "trailing comma"),
         ('{"model_type": "llama", "model_type": "llama"}', "config.duplicate_key", "model_type"),
-        ('{"model_type": "llama", "rope_scaling": {"factor": 1, "factor": 2}}', "config.duplicate_key", "factor"),
+        (
+            '{"model_type": "llama", "rope_scaling": {"factor": 1, "factor": 2}}',
+            "config.duplicate_key",
+            "factor",
+        ),
         ("[" * 200_000, "config.nesting", "64"),
         ('{"a": ' + "[" * 70 + "]" * 70 + "}", "config.nesting", "64"),
         ('{"a": ' + "9" * 5_000 + "}", "config.number", "5000 digits"),
@@ -134,7 +144,11 @@ def test_values_that_are_refused(change: dict[str, Any], code: str, word: str) -
         ({"max_input_tokens": -1}, "workload.range", "max_input_tokens"),
         ({"max_new_tokens": 1.0}, "workload.type", "whole number"),
         ({"batch": True}, "workload.type", "batch"),
-        ({"max_input_tokens": 61, "max_new_tokens": 5}, "workload.positions", "65 positions; the model has 64"),
+        (
+            {"max_input_tokens": 61, "max_new_tokens": 5},
+            "workload.positions",
+            "65 positions; the model has 64",
+        ),
     ],
 )
 def test_workloads_that_are_refused(workload: dict[str, Any], code: str, word: str) -> None:
@@ -148,7 +162,11 @@ def test_the_last_new_token_needs_no_position() -> None:
 
 def test_wrapper_and_section_must_not_contradict_each_other() -> None:
     text = {"model_type": "qwen3_vl_text", "tie_word_embeddings": True} | TINY["qwen3"]
-    refused({"model_type": "qwen3_vl", "tie_word_embeddings": False, "text_config": text}, "config.conflict", "tie_word")
+    refused(
+        {"model_type": "qwen3_vl", "tie_word_embeddings": False, "text_config": text},
+        "config.conflict",
+        "tie_word",
+    )
 
 
 def test_nan_in_a_key_that_nobody_reads_is_worth_a_warning() -> None:
@@ -180,14 +198,21 @@ def test_graphs_are_exact_well_shaped_and_hand_over_their_states(file: str) -> N
 
 
 def check_shapes(graph: ModelGraph) -> None:
-    """Every op's stated shape is the one that follows from its operands', and every weight it names is declared."""
+    """Every op's stated shape is the one that follows from its operands', and every weight it names is
+    declared."""
     declared = {(w.name, layer) for w in graph.weights for layer in (w.layers or (None,))}
     batch = graph.workload.batch
     for stage in (graph.prefill, graph.decode):
         scope: dict[str, tuple[int, ...]] = {tensor.name: tensor.shape for tensor in stage.inputs}
-        bodies = [(stage.before, (None,))] + [(r.ops, r.layers) for r in stage.layers] + [(stage.after, (None,))]
+        bodies = (
+            [(stage.before, (None,))] + [(r.ops, r.layers) for r in stage.layers] + [(stage.after, (None,))]
+        )
         for (ops, layers), repeat in zip(bodies, [None, *stage.layers, None], strict=True):
-            states = {f"state.{s.name}": s.shape for s in graph.states if repeat and set(s.layers) & set(repeat.layers)}
+            states = {
+                f"state.{s.name}": s.shape
+                for s in graph.states
+                if repeat and set(s.layers) & set(repeat.layers)
+            }
             inner = scope | states
             for op in ops:
                 inner[op.name] = result_shape(op, tuple(inner[name] for name in op.inputs), batch)
@@ -215,7 +240,9 @@ def test_caches_of_windowed_layers_keep_what_the_window_sees() -> None:
 def test_digests_differ_between_models() -> None:
     plain = [file for file in LOWERED if index()[file]["validation"] == "confirmed"]
     digests = {graph_digest(lowered(file).graph) for file in plain}
-    assert len(digests) == len({json.dumps(json.loads((DATA / "real" / file).read_text()), sort_keys=True) for file in plain})
+    assert len(digests) == len(
+        {json.dumps(json.loads((DATA / "real" / file).read_text()), sort_keys=True) for file in plain}
+    )
 
 
 # --- numbers ---

@@ -1,7 +1,8 @@
 """Parameter counts of the graph against the counts in the models' names.
 
-A count agrees where it is less than one unit of the stated number's last digit away (publishers round, cut or raise), with
-the embedding table or without it (both are usual). What does not agree stands here with its cause.
+A count agrees where it is less than one unit of the stated number's last digit away (publishers round, cut or
+raise), with the embedding table or without it (both are usual). What does not agree stands here with its
+cause.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from pllm_lang.models import parameter_count
 from pllm_lang.models.parameters import family_size
 from tests.models.published import index, lowered
 
-STATED = {file: Fraction(str(entry["params_nominal_B"])) for file, entry in index().items() if entry.get("params_nominal_B")}
+STATED = {
+    file: Fraction(str(entry["params_nominal_B"]))
+    for file, entry in index().items()
+    if entry.get("params_nominal_B")
+}
 EXCEPTIONS = {
     "bert__snowflake-arctic-embed-m.json": "an encoder, refused",
     "llama_vision__Llama-3.2-90B-Vision-Instruct.json": "layers with cross-attention, refused",

@@ -1,4 +1,5 @@
-"""Passes: what they compute is what the graph computed before, or what their definition says; what does not fit is refused."""
+"""Passes: what they compute is what the graph computed before, or what their definition says; what does not
+fit is refused."""
 
 from __future__ import annotations
 
@@ -65,11 +66,15 @@ def test_quantized_weights_lie_on_the_grid() -> None:
 
 
 def test_quantization_leaves_embedding_norms_and_tied_head() -> None:
-    kept = {w.name for w in quantize_weights(graph_of("llama", tie_word_embeddings=True), 8).weights if not w.bits}
+    kept = {
+        w.name for w in quantize_weights(graph_of("llama", tie_word_embeddings=True), 8).weights if not w.bits
+    }
     assert "model.embed_tokens.weight" in kept
     assert "model.norm.weight" in kept
     assert "model.layers.*.mlp.up_proj.weight" not in kept
-    assert "lm_head.weight" not in {w.name for w in quantize_weights(graph_of("llama"), 8).weights if not w.bits}
+    assert "lm_head.weight" not in {
+        w.name for w in quantize_weights(graph_of("llama"), 8).weights if not w.bits
+    }
 
 
 @pytest.mark.parametrize("model_type", ["llama", "qwen2", "qwen3", "olmo2", "gpt2", "granite"])
@@ -123,12 +128,20 @@ def test_lineage_and_second_application(name: str) -> None:
 @pytest.mark.parametrize(
     ("code", "word", "attempt"),
     [
-        ("pass.state", "layer 0: the key cache keeps 4 of 15", lambda: PASSES["kv_cache_eviction"](graph_of("mistral"))),
+        (
+            "pass.state",
+            "layer 0: the key cache keeps 4 of 15",
+            lambda: PASSES["kv_cache_eviction"](graph_of("mistral")),
+        ),
         ("pass.state", "layer 0 must hand over", lambda: PASSES["kv_cache_eviction"](graph_of("qwen3_next"))),
         ("pass.state", "latent, rotated_key", lambda: PASSES["kv_cache_eviction"](graph_of("deepseek_v3"))),
         ("pass.state", "ALiBi", lambda: PASSES["kv_cache_eviction"](graph_of("mpt"))),
         ("pass.state", "chunks", lambda: PASSES["kv_cache_eviction"](chunk_prefill(graph_of("llama"), 4))),
-        ("pass.state", "static_importance", lambda: chunk_prefill(PASSES["kv_cache_eviction"](graph_of("llama")), 4)),
+        (
+            "pass.state",
+            "static_importance",
+            lambda: chunk_prefill(PASSES["kv_cache_eviction"](graph_of("llama")), 4),
+        ),
         ("pass.parameter", "divide", lambda: chunk_prefill(graph_of("llama"), 5)),
         ("pass.parameter", "divide", lambda: chunk_prefill(graph_of("llama"), 0)),
         ("pass.parameter", "bits", lambda: quantize_weights(graph_of("llama"), 1)),
@@ -138,7 +151,11 @@ def test_lineage_and_second_application(name: str) -> None:
             "fall",
             lambda: evict_kv_cache(graph_of("llama"), KvCacheEvictionPolicy(cluster_sizes=(16, 32))),
         ),
-        ("pass.parameter", "alpha", lambda: evict_kv_cache(graph_of("llama"), KvCacheEvictionPolicy(alpha=(3, 2)))),
+        (
+            "pass.parameter",
+            "alpha",
+            lambda: evict_kv_cache(graph_of("llama"), KvCacheEvictionPolicy(alpha=(3, 2))),
+        ),
     ],
 )
 def test_refusals(code: str, word: str, attempt: Callable[[], ModelGraph]) -> None:

@@ -1,4 +1,5 @@
-"""Every published config is lowered with the sizes that transformers resolves for it, or refused for the right reason."""
+"""Every published config is lowered with the sizes that transformers resolves for it, or refused for the
+right reason."""
 
 from __future__ import annotations
 

@@ -24,7 +24,10 @@ REASONS = {
     "T27_v5_rope_per_layer_extra_type.json": ("config.no_effect", "full_attention"),
     "T30_swa_declared_but_dead.json": ("config.no_effect", "sliding_window"),
     "T32_layer_types_len_mismatch.json": ("config.conflict", "63 entries.*64 layers"),
-    "T33_layer_types_unknown_entry.json": ("config.unsupported_layer", r"layer_types\[3\] is 'linear_attention'"),
+    "T33_layer_types_unknown_entry.json": (
+        "config.unsupported_layer",
+        r"layer_types\[3\] is 'linear_attention'",
+    ),
     "T34_layer_types_vs_pattern.json": ("config.conflict", "sliding_window_pattern"),
     "T35_sliding_window_list_mistral_params.json": ("config.type", "sliding_window"),
     "T46_qwen2_attention_bias_false.json": ("config.no_effect", "attention_bias"),
@@ -88,7 +91,11 @@ def ops(file: str, name: str) -> list[tuple[tuple[int, ...], Op]]:
 
 @pytest.mark.parametrize(
     ("file", "head_dim"),
-    [("T01_head_dim_missing.json", 128), ("T02_head_dim_decoupled_nemo.json", 128), ("T03_head_dim_null.json", 128)],
+    [
+        ("T01_head_dim_missing.json", 128),
+        ("T02_head_dim_decoupled_nemo.json", 128),
+        ("T03_head_dim_null.json", 128),
+    ],
 )
 def test_head_dim(file: str, head_dim: int) -> None:
     dims = lower(file).graph.dimensions
@@ -107,7 +114,11 @@ def test_null_kv_heads_mean_as_many_as_heads() -> None:
 
 def test_linear_rotary_scaling() -> None:
     ((_, op),) = ops("T11_rope_linear_type.json", "q_rotary")
-    assert (op.attributes["kind"], op.attributes["factor"], op.attributes["theta"]) == ("linear", "4", "100000")
+    assert (op.attributes["kind"], op.attributes["factor"], op.attributes["theta"]) == (
+        "linear",
+        "4",
+        "100000",
+    )
 
 
 def test_a_number_is_kept_to_its_last_digit() -> None:
@@ -124,7 +135,10 @@ def test_partial_rotation() -> None:
 
 
 def test_windows_on_the_upper_layers() -> None:
-    masks = {layers: op.attributes.get("window") for layers, op in ops("T29_swa_gated_on_upper_layers.json", "causal_mask")}
+    masks = {
+        layers: op.attributes.get("window")
+        for layers, op in ops("T29_swa_gated_on_upper_layers.json", "causal_mask")
+    }
     assert masks == {tuple(range(21)): None, tuple(range(21, 28)): 4096}
 
 

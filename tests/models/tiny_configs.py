@@ -20,7 +20,8 @@ _BASE: Config = {
 }
 _MHA = {key: value for key, value in _BASE.items() if key != "num_key_value_heads"}
 _GPT2: Config = {
-    "n_embd": 32, "n_head": 4, "n_layer": 2, "vocab_size": 61, "n_positions": 64, "bos_token_id": 0, "eos_token_id": 1,
+    "n_embd": 32, "n_head": 4, "n_layer": 2, "vocab_size": 61, "n_positions": 64,
+    "bos_token_id": 0, "eos_token_id": 1,
 }  # fmt: skip
 _EXPERTS: Config = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24}
 _LATENT: Config = {
@@ -138,8 +139,11 @@ TINY: dict[str, Config] = {
     "minimax_m2": _BASE | {"head_dim": 16, "num_local_experts": 4, "num_experts_per_tok": 2},
     "ministral3": _BASE
     | {"head_dim": 16}
-    | rope("yarn", **(_YARN | {"original_max_position_embeddings": 8, "mscale": 1.0, "mscale_all_dim": 1.0}),
-           llama_4_scaling_beta=0.1),
+    | rope(
+        "yarn",
+        **(_YARN | {"original_max_position_embeddings": 8, "mscale": 1.0, "mscale_all_dim": 1.0}),
+        llama_4_scaling_beta=0.1,
+    ),
     "mistral": _BASE | {"sliding_window": 5},
     "mixtral": _BASE | {"num_local_experts": 4},
     "mpt": {"d_model": 32, "n_heads": 4, "n_layers": 2, "vocab_size": 61, "max_seq_len": 64},
@@ -198,10 +202,15 @@ CHANGES: dict[str, list[Config]] = {
         rope("yarn", **_YARN, attention_factor=0.7),
         rope("yarn", **_YARN, mscale=0.7, mscale_all_dim=0.9),
         rope(
-            "llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16
+            "llama3",
+            factor=4.0,
+            low_freq_factor=1.0,
+            high_freq_factor=4.0,
+            original_max_position_embeddings=16,
         ),
     ],
     "qwen2": [
+        {"head_dim": 12},
         {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
         {"hidden_act": "relu"},
         {"num_key_value_heads": 4},
@@ -217,7 +226,14 @@ CHANGES: dict[str, list[Config]] = {
         _TIED,
         rope("yarn", **_YARN),
     ],
-    "mistral": [{"sliding_window": None}, {"sliding_window": 3}, {"head_dim": 16}, _EPS, _TIED, rope("default", 50.0)],
+    "mistral": [
+        {"sliding_window": None},
+        {"sliding_window": 3},
+        {"head_dim": 16},
+        _EPS,
+        _TIED,
+        rope("default", 50.0),
+    ],
     "gemma2": [
         {"sliding_window": 3},
         {"query_pre_attn_scalar": 40},
@@ -249,6 +265,7 @@ CHANGES: dict[str, list[Config]] = {
         },
     ],
     "phi3": [
+        {"head_dim": 12},
         {"sliding_window": 5},
         {"num_key_value_heads": 4},
         _EPS,
@@ -278,8 +295,16 @@ CHANGES: dict[str, list[Config]] = {
         {"layer_norm_epsilon": 0.1},
         _UNTIED,
     ],
-    "olmo2": [{"num_key_value_heads": 4}, {"attention_bias": True}, {"hidden_act": "gelu"}, _EPS, _TIED, rope("default", 50.0)],
+    "olmo2": [
+        {"num_key_value_heads": 4},
+        {"attention_bias": True},
+        {"hidden_act": "gelu"},
+        _EPS,
+        _TIED,
+        rope("default", 50.0),
+    ],
     "qwen2_moe": [
+        {"head_dim": 12},
         {"norm_topk_prob": True},
         {"num_experts_per_tok": 3},
         {"decoder_sparse_step": 2},
@@ -287,8 +312,14 @@ CHANGES: dict[str, list[Config]] = {
         {"qkv_bias": False},
         {"shared_expert_intermediate_size": 28},
     ],
-    "mixtral": [{"num_experts_per_tok": 1}, {"num_local_experts": 6}, {"sliding_window": 5}, {"head_dim": 16}],
+    "mixtral": [
+        {"num_experts_per_tok": 1},
+        {"num_local_experts": 6},
+        {"sliding_window": 5},
+        {"head_dim": 16},
+    ],
     "granite": [
+        {"head_dim": 12},
         {"attention_multiplier": 0.8},
         {"embedding_multiplier": 5.0},
         {"residual_multiplier": 0.9},
@@ -307,14 +338,21 @@ CHANGES: dict[str, list[Config]] = {
         {"use_parallel_residual": True},
         rope("default", partial_rotary_factor=0.5),
     ],
-    "cohere": [{"logit_scale": 0.25}, {"use_qk_norm": True}, {"attention_bias": True}, {"layer_norm_eps": 0.1}],
+    "cohere": [
+        {"head_dim": 12},
+        {"logit_scale": 0.25},
+        {"use_qk_norm": True},
+        {"attention_bias": True},
+        {"layer_norm_eps": 0.1},
+    ],
     "smollm3": [
+        {"head_dim": 12},
         {"no_rope_layers": [1, 0, 1, 0]},
         {"no_rope_layer_interval": 2},
         {"use_sliding_window": True, "sliding_window": 5},
         _UNTIED,
     ],
-    "starcoder2": [{"sliding_window": None}, {"use_bias": False}, {"norm_epsilon": 0.1}],
+    "starcoder2": [{"head_dim": 12}, {"sliding_window": None}, {"use_bias": False}, {"norm_epsilon": 0.1}],
     "olmo": [{"clip_qkv": 0.3}, {"attention_bias": True}],
     "olmo3": [{"sliding_window": 3}, {"layer_types": ["full_attention"] * 3}],
     "exaone4": [{"sliding_window": None, "layer_types": ["full_attention"] * 4}, {"sliding_window": 3}],
@@ -332,7 +370,12 @@ CHANGES: dict[str, list[Config]] = {
         {"routed_scaling_factor": 2.0},
     ],
     "glm_moe_dsa": [{"index_topk": 3}, {"indexer_types": ["full", "full", "full"]}],
-    "gpt_oss": [{"swiglu_limit": 0.5}, {"swiglu_alpha": 1.0}, {"sliding_window": 3}, {"attention_bias": False}],
+    "gpt_oss": [
+        {"swiglu_limit": 0.5},
+        {"swiglu_alpha": 1.0},
+        {"sliding_window": 3},
+        {"attention_bias": False},
+    ],
     "llama4_text": [
         {"use_qk_norm": False},
         {"attn_temperature_tuning": False},
@@ -349,12 +392,27 @@ CHANGES: dict[str, list[Config]] = {
         {"layer_types": ["full_attention", "linear_attention", "linear_attention", "full_attention"]},
         rope("default", partial_rotary_factor=0.5),
     ],
-    "lfm2": [{"conv_bias": True}, {"conv_L_cache": 4}, {"block_auto_adjust_ff_dim": False}, {"block_multiple_of": 5}],
+    "lfm2": [
+        {"conv_bias": True},
+        {"conv_L_cache": 4},
+        {"block_auto_adjust_ff_dim": False},
+        {"block_multiple_of": 5},
+    ],
     "mimo_v2_flash": [{"attention_value_scale": None}, {"sliding_window": 3}, {"routed_scaling_factor": 2.0}],
     "phimoe": [{"router_jitter_noise": 0.4}, {"lm_head_bias": False}, {"attention_bias": False}],
     "persimmon": [{"qk_layernorm": False}, rope("default", partial_rotary_factor=1.0)],
-    "phi": [{"qk_layernorm": True}, {"hidden_act": "gelu"}, rope("default", partial_rotary_factor=1.0)],
-    "nemotron_h": [{"moe_latent_size": None}, {"mlp_bias": True}, {"use_conv_bias": False}, {"mlp_hidden_act": "silu"}],
+    "phi": [
+        {"head_dim": 12},
+        {"qk_layernorm": True},
+        {"hidden_act": "gelu"},
+        rope("default", partial_rotary_factor=1.0),
+    ],
+    "nemotron_h": [
+        {"moe_latent_size": None},
+        {"mlp_bias": True},
+        {"use_conv_bias": False},
+        {"mlp_hidden_act": "silu"},
+    ],
     "gemma4_text": [
         {"attention_k_eq_v": False},
         {"enable_moe_block": False},

@@ -1,10 +1,12 @@
-"""Runs a tiny random model of a config in transformers and in our reference, on the same weights. Needs torch.
+"""Runs a tiny random model of a config in transformers and in our reference, on the same weights. Needs
+torch.
 
 The weights are those that transformers writes to disk, so their names are a checkpoint's.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -17,7 +19,7 @@ import torch
 from safetensors.numpy import load_file
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 
-from pllm_lang.models import lower_model
+from pllm_lang.models import Lowering, LoweringError, lower_model
 from pllm_lang.models.graph import ModelGraph
 from pllm_lang.runtime.semantic.reference import generate
 
@@ -35,10 +37,37 @@ def compare(config: Mapping[str, Any], folder: Path) -> tuple[ModelGraph, np.nda
     theirs = _their_logits(model, tokens)
     model.save_pretrained(folder)
     weights = read_weights(folder)
-    published = json.loads(json.dumps(config))
-    graph = lower_model(published, batch=2, max_input_tokens=PROMPT, max_new_tokens=STEPS + 1).graph
+    graph = lower(config).graph
     ours = generate(graph, weights, tokens[:, :PROMPT], tokens[:, PROMPT:])
     return graph, theirs, np.stack(ours)
+
+
+def lower(config: Mapping[str, Any]) -> Lowering:
+    published = json.loads(json.dumps(config))
+    return lower_model(published, batch=2, max_input_tokens=PROMPT, max_new_tokens=STEPS + 1)
+
+
+def refusal(config: Mapping[str, Any]) -> LoweringError | None:
+    try:
+        lower(config)
+    except LoweringError as error:
+        return error
+    return None
+
+
+def configuration_fields(model_type: str) -> dict[str, Any]:
+    """The keys of the configuration class with their defaults."""
+    fields = dataclasses.fields(type(AutoConfig.for_model(model_type)))
+    return {one.name: one.default for one in fields if one.default is not dataclasses.MISSING}
+
+
+def runs(config: Mapping[str, Any]) -> bool:
+    """Whether transformers itself can run a model of the config."""
+    try:
+        _their_logits(_model(config), np.zeros((2, PROMPT + STEPS), dtype=np.int64))
+    except Exception:
+        return False
+    return True
 
 
 def _model(config: Mapping[str, Any]) -> Any:
@@ -92,7 +121,9 @@ def read_weights(folder: Path) -> Callable[[str, int | None], np.ndarray]:
 def _single(stored: Mapping[str, np.ndarray], key: str) -> np.ndarray:
     if key in stored:
         return stored[key].astype(np.float64)
-    heads = sorted((k for k in stored if re.fullmatch(key.replace(".weight", r"\.norms\.\d+\.weight"), k)), key=_number)
+    heads = sorted(
+        (k for k in stored if re.fullmatch(key.replace(".weight", r"\.norms\.\d+\.weight"), k)), key=_number
+    )
     if not heads:
         raise KeyError(f"{key} is not among {sorted(stored)}")
     return np.stack([stored[k] for k in heads]).astype(np.float64)
@@ -115,7 +146,9 @@ def _packed(stored: Mapping[str, np.ndarray], key: str) -> np.ndarray:
     head, _, tail = key.partition(".#.")
     role, _, kind = tail.partition(".")
     suffix = "_bias" if kind == "bias" else ""
-    packed = stored[f"{head}.{'down_proj' if role == 'down_proj' else 'gate_up_proj'}{suffix}"].astype(np.float64)
+    packed = stored[f"{head}.{'down_proj' if role == 'down_proj' else 'gate_up_proj'}{suffix}"].astype(
+        np.float64
+    )
     interleaved = f"{head}.gate_up_proj_bias" in stored
     if kind == "weight" and (interleaved or "feed_forward" in head):
         packed = packed.swapaxes(1, 2)

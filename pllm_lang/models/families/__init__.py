@@ -49,8 +49,10 @@ from pllm_lang.models.families import (
 )
 
 _MODULES = (
-    baichuan, bitnet, cohere, deepseek, exaone, gemma, gemma2, gemma3, gemma4, gpt2, gpt_neox, gpt_oss, granite,
-    internlm, lfm2, llama, llama4, mimo_v2_flash, minicpm, minimax_m2, ministral3, mistral, mixtral, mpt, nemotron_h,
+    baichuan, bitnet, cohere, deepseek, exaone, gemma, gemma2, gemma3, gemma4, gpt2, gpt_neox, gpt_oss,
+    granite,
+    internlm, lfm2, llama, llama4, mimo_v2_flash, minicpm, minimax_m2, ministral3, mistral, mixtral, mpt,
+    nemotron_h,
     olmo, olmo2, orion, persimmon, phi, phi3, phimoe, qwen2, qwen3, qwen3_next, qwen_moe, smollm3, stablelm,
     starcoder2,
 )  # fmt: skip

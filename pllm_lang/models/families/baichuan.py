@@ -1,7 +1,7 @@
 """Baichuan 7B: Llama with one fused projection; Baichuan 2 normalises the rows of its head.
 
-The class of both generations is the same; the second one has 125,696 tokens. The 13B models, with linear position
-biases, have no `max_position_embeddings` and are refused.
+The class of both generations is the same; the second one has 125,696 tokens. The 13B models, with linear
+position biases, have no `max_position_embeddings` and are refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def read(config: ConfigReader) -> Decoder:
     if not config.has("max_position_embeddings"):
         raise LoweringError(
             "config.unsupported_value",
-            "baichuan without max_position_embeddings is the 13B model, whose position biases are not represented",
+            "baichuan without max_position_embeddings is the 13B model, whose position biases are not"
+            " represented",
             key="max_position_embeddings",
         )
     config.ignore("model_max_length", "z_loss_weight")

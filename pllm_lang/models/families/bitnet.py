@@ -1,4 +1,5 @@
-"""BitNet b1.58: Llama with a norm before the output projection and before the down projection, and squared ReLU."""
+"""BitNet b1.58: Llama with a norm before the output projection and before the down projection, and squared
+ReLU."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Cohere Command and Command R7B (`cohere2`): one layer norm without bias feeds attention and block side by side,
-rotary positions in interleaved pairs, scaled logits. Cohere 2 has windows, and rotary positions only there."""
+"""Cohere Command and Command R7B (`cohere2`): one layer norm without bias feeds attention and block side by
+side, rotary positions in interleaved pairs, scaled logits. Cohere 2 has windows, and rotary positions only
+there."""
 
 from __future__ import annotations
 
@@ -28,9 +29,7 @@ COHERE = Defaults(256_000, 8192, 22_528, 40, 64, positions=8192, epsilon="0.0000
 
 def read(config: ConfigReader) -> Decoder:
     second = config.values.get("model_type") == "cohere2"
-    basics = read_basics(
-        config, COHERE, epsilon=("layer_norm_eps",), head_dim=("head_dim",) if second else ()
-    )
+    basics = read_basics(config, COHERE, epsilon=("layer_norm_eps",))
     bias = config.flag("attention_bias")
     theta = "10000" if second else COHERE.theta
     rotary = read_rotary(config, basics.head_dim, theta=theta, pairing="interleaved")

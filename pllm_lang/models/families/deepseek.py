@@ -1,16 +1,17 @@
 """DeepSeek: the first MoE (`deepseek`), V2, V3, Kimi K2 and GLM-5 (V3 with DeepSeek's sparse index).
 
-V2 and later have multi-head latent attention with interleaved rotary pairs. V2 routes by softmax, V3 by sigmoid with a
-correction bias. The norms of the latents have the class's own epsilon, not `rms_norm_eps`.
+V2 and later have multi-head latent attention with interleaved rotary pairs. V2 routes by softmax, V3 by
+sigmoid with a correction bias. The norms of the latents have the class's own epsilon, not `rms_norm_eps`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import msgspec
 
-from pllm_lang.models.config_reader import ConfigReader, missing
+from pllm_lang.models.config_reader import ConfigReader
 from pllm_lang.models.decoder import (
     Block,
     Decoder,
@@ -276,8 +277,16 @@ def _experts(config: ConfigReader, basics: Basics, sizes: MoeSizes, router: Rout
         inner,
         basics.activation,
         msgspec.structs.replace(router, top_k=top_k),
-        shared=Mlp(shared * inner, basics.activation, bias=config.flag("mlp_bias")) if shared else None,
+        shared=Mlp(shared * inner, basics.activation, bias=_mlp_bias(config)) if shared else None,
     )
+
+
+def _mlp_bias(config: ConfigReader) -> bool:
+    if config.values.get("model_type") == "deepseek_v2":
+        return config.flag("mlp_bias")
+    if config.flag("mlp_bias"):
+        config.without_effect("mlp_bias", "the blocks of this family have no biases")
+    return False
 
 
 def _sparse(config: ConfigReader, basics: Basics, sizes: MoeSizes) -> list[bool]:
@@ -289,15 +298,13 @@ def _sparse(config: ConfigReader, basics: Basics, sizes: MoeSizes) -> list[bool]
 def _decoder(
     config: ConfigReader,
     basics: Basics,
-    mixers: list[Mixer] | list[LatentAttention],
+    mixers: Sequence[Mixer],
     experts: Experts,
     sparse: list[bool],
     kind: str = FULL,
 ) -> Decoder:
-    if len(mixers) != basics.layers:
-        raise missing(config.dotted("num_hidden_layers"))
     norm = rms(basics)
-    dense: Block = gated_mlp(basics, bias=config.flag("mlp_bias"))
+    dense: Block = gated_mlp(basics, bias=_mlp_bias(config))
     layers = [
         Layer(kind, mixer, experts if has_experts else dense, mixer_before=norm, block_before=norm)
         for mixer, has_experts in zip(mixers, sparse, strict=True)

@@ -1,4 +1,5 @@
-"""EXAONE 3.5 (its own key style and weight names; Llama's maths) and EXAONE 4 (post-norms, normed heads, windows)."""
+"""EXAONE 3.5 (its own key style and weight names; Llama's maths) and EXAONE 4 (post-norms, normed heads,
+windows)."""
 
 from __future__ import annotations
 

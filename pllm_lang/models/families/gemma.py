@@ -1,6 +1,8 @@
-"""Gemma (first generation): embeddings times the root of the hidden size, norm weights counted from one, tanh GELU.
+"""Gemma (first generation): embeddings times the root of the hidden size, norm weights counted from one, tanh
+GELU.
 
-Old configs say `hidden_act: gelu`; the models were trained with the tanh form, and every implementation uses it.
+Old configs say `hidden_act: gelu`; the models were trained with the tanh form, and every implementation uses
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Gemma 3 (text): five windowed layers to one full one, each kind with rotary positions of its own, normed heads."""
+"""Gemma 3 (text): five windowed layers to one full one, each kind with rotary positions of its own, normed
+heads."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import msgspec
 from pllm_lang.models.config_reader import ConfigReader
 from pllm_lang.models.decoder import Decoder
 from pllm_lang.models.families.gemma import TANH_GELU, root_of_hidden
-from pllm_lang.models.families.gemma2 import NAMES, scaled_attention, sandwich, softcap
+from pllm_lang.models.families.gemma2 import NAMES, sandwich, scaled_attention, softcap
 from pllm_lang.models.families.reading import (
     FULL,
     SLIDING,

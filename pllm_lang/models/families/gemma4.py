@@ -1,5 +1,6 @@
-"""Gemma 4 (text, with its mixture of experts): full layers with larger heads whose values are their keys, proportional
-rotary positions, normed values, dense block and experts side by side, a learned scale at each layer's end.
+"""Gemma 4 (text, with its mixture of experts): full layers with larger heads whose values are their keys,
+proportional rotary positions, normed values, dense block and experts side by side, a learned scale at each
+layer's end.
 
 The variants with per-layer embeddings or shared caches are refused by name.
 """

@@ -1,6 +1,7 @@
 """GPT-2 and GPT-BigCode (SantaCoder, StarCoder): learned positions, fused projections, plain GELU block.
 
-GPT-2 stores its weights transposed; GPT-BigCode does not, and shares one key and value head between all queries.
+GPT-2 stores its weights transposed; GPT-BigCode does not, and shares one key and value head between all
+queries.
 """
 
 from __future__ import annotations

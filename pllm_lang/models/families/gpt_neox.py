@@ -1,4 +1,5 @@
-"""GPT-NeoX and Pythia: one fused projection head by head, partial rotation, attention and block side by side."""
+"""GPT-NeoX and Pythia: one fused projection head by head, partial rotation, attention and block side by
+side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""LFM2: short convolutions with some attention layers between, normed heads, a block size rounded by the config."""
+"""LFM2: short convolutions with some attention layers between, normed heads, a block size rounded by the
+config."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Llama 4 (text): chunked attention with rotary positions, every fourth layer full without, experts fed by their score.
+"""Llama 4 (text): chunked attention with rotary positions, every fourth layer full without, experts fed by
+their score.
 
 Queries and keys are normed without weights after rotation; in full layers queries grow with the position.
 """

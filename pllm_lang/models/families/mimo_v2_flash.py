@@ -1,4 +1,5 @@
-"""MiMo-V2-Flash: windowed layers with sinks and twice the key/value heads, values narrower than keys, sigmoid routing."""
+"""MiMo-V2-Flash: windowed layers with sinks and twice the key/value heads, values narrower than keys, sigmoid
+routing."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ def _value_scale(config: ConfigReader) -> str:
 
 
 def _windowed(config: ConfigReader, basics: Basics) -> Attention:
-    """`sliding_window_size` counts the positions before the query's own, as the reference implementation does."""
+    """`sliding_window_size` counts the positions before the query's own, as the reference implementation
+    does."""
     narrow = msgspec.structs.replace(
         basics,
         heads=config.size("swa_num_attention_heads", default=basics.heads),

@@ -1,4 +1,5 @@
-"""MiniMax-M2: partial rotation, a norm over all query and all key features, sigmoid routing with a correction bias."""
+"""MiniMax-M2: partial rotation, a norm over all query and all key features, sigmoid routing with a correction
+bias."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import msgspec
 
 from pllm_lang.models.config_reader import ConfigReader
 from pllm_lang.models.decoder import Decoder, Experts, Layer, Router
+from pllm_lang.models.exact_json import Json
 from pllm_lang.models.families.mixtral import NAMES
 from pllm_lang.models.families.reading import FULL, Defaults, decoder, plain_attention, read_basics, rms
 from pllm_lang.models.limits import MAX_EXPERTS
@@ -42,4 +44,5 @@ def _require_known_variant(config: ConfigReader, layers: int) -> None:
     config.require("shared_intermediate_size", default=0, among=(0,))
     config.without_effect("sliding_window", "every layer of MiniMax-M2 has full attention")
     config.ignore("router_jitter_noise")
-    config.require("attn_type_list", default=None, among=(None, [1] * layers))
+    full: list[Json] = [1] * layers
+    config.require("attn_type_list", default=None, among=(None, full))

@@ -1,4 +1,5 @@
-"""Mistral and Ministral: Llama with a sliding window over every layer, or over those that `layer_types` names."""
+"""Mistral and Ministral: Llama with a sliding window over every layer, or over those that `layer_types`
+names."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def read(config: ConfigReader) -> Decoder:
     attention = plain_attention(basics, read_rotary(config, basics.head_dim))
     window = read_window(config, 4096)
     kind = SLIDING if window else FULL
-    kinds = read_layer_types(config, basics.layers, (FULL, SLIDING) if window else (FULL,), lambda _: kind)
+    mixed = config.values.get("model_type") == "ministral" and window
+    kinds = read_layer_types(config, basics.layers, (FULL, SLIDING) if mixed else (kind,), lambda _: kind)
     windowed = msgspec.structs.replace(attention, window=window)
     layers = {
         FULL: pre_norm_layer(FULL, attention, gated_mlp(basics), rms(basics)),

@@ -1,7 +1,8 @@
-"""Nemotron-H and Nemotron 3: every layer is one thing, Mamba 2, attention without positions, a block or experts.
+"""Nemotron-H and Nemotron 3: every layer is one thing, Mamba 2, attention without positions, a block or
+experts.
 
-Experts work in a latent space where `moe_latent_size` says so. `time_step_limit` bounds the step, as in the published
-code; it is the one key that may be infinite.
+Experts work in a latent space where `moe_latent_size` says so. `time_step_limit` bounds the step, as in the
+published code; it is the one key that may be infinite.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def read(config: ConfigReader) -> Decoder:
         activation=("mlp_hidden_act",),
         layers=(),
     )
-    basics = msgspec.structs.replace(basics, layers=len(kinds))
+    basics = msgspec.structs.replace(basics, layers=len(kinds), tied=False)
+    if config.flag("tie_word_embeddings"):
+        config.without_effect("tie_word_embeddings", "the head of this family is never tied")
     _require_known_variant(config)
     norm = Norm("rms", basics.epsilon)
     by_kind = {kind: _layer(config, basics, kind, norm) for kind in dict.fromkeys(_LETTERS.values())}
@@ -136,7 +139,15 @@ def _mamba(config: ConfigReader, basics: Basics) -> Mamba:
 
 def _step_limits(config: ConfigReader) -> tuple[str, str]:
     """The bounds of the step; an infinite or absurdly large upper one is none (the empty text)."""
-    config.ignore("time_step_min")
+    if config.optional_number("time_step_min") is not None:
+        config.note(
+            "config.variant",
+            "time_step_min",
+            "time_step_limit bounds the step, as in the published code; transformers 5.24 bounds it in"
+            " prefill by"
+            " time_step_min instead",
+            "note",
+        )
     name = config.dotted("time_step_limit")
     limits = config.items("time_step_limit") or [0, Decimal("Infinity")]
     if len(limits) != 2:

@@ -1,4 +1,5 @@
-"""OLMo 2 and OLMo 3: norms after mixer and block only, and over all query and all key features; OLMo 3 has windows.
+"""OLMo 2 and OLMo 3: norms after mixer and block only, and over all query and all key features; OLMo 3 has
+windows.
 
 In OLMo 3 rotary scaling concerns the full layers only.
 """

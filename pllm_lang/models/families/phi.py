@@ -49,7 +49,7 @@ FIRST_NAMES = {
 def read(config: ConfigReader) -> Decoder:
     if config.values.get("model_type") == "phi-msft":
         return _read_first_upload(config)
-    basics = read_basics(config, PHI, epsilon=("layer_norm_eps",), head_dim=())
+    basics = read_basics(config, PHI, epsilon=("layer_norm_eps",))
     rotary = read_rotary(config, basics.head_dim, partial="0.5")
     attention = plain_attention(basics, rotary, bias=True, out_bias=True)
     if config.flag("qk_layernorm"):

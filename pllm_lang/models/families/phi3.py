@@ -1,4 +1,5 @@
-"""Phi-3, Phi-3.5 and Phi-4: Llama with fused projections, long rotary scaling and, in the 4-mini, partial rotation."""
+"""Phi-3, Phi-3.5 and Phi-4: Llama with fused projections, long rotary scaling and, in the 4-mini, partial
+rotation."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ PHI3 = Defaults(32_064, 3072, 8192, 32, 32, positions=4096, epsilon="0.00001")
 
 
 def read(config: ConfigReader) -> Decoder:
-    basics = read_basics(config, PHI3, head_dim=())
+    basics = read_basics(config, PHI3)
     config.ignore("original_max_position_embeddings", "interpolate_factor")
     for key in ("attention_bias", "mlp_bias", "lm_head_bias"):
         config.require(key, default=False, among=(False,))

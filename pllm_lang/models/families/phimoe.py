@@ -1,4 +1,5 @@
-"""Phi-3.5-MoE: layer norms, biases on attention and head, and SparseMixer routing (arXiv 2409.12136) of two experts."""
+"""Phi-3.5-MoE: layer norms, biases on attention and head, and SparseMixer routing (arXiv 2409.12136) of two
+experts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Qwen2, Qwen2.5 and MiMo-7B: Llama with a bias on q, k and v, and a window on the upper layers where it is switched on.
+"""Qwen2, Qwen2.5 and MiMo-7B: Llama with a bias on q, k and v, and a window on the upper layers where it is
+switched on.
 
 The bias is no key of the config: every Qwen2 layer has it.
 """
@@ -33,10 +34,9 @@ QWEN2_VL = Defaults(152_064, 8192, 29_568, 80, 64, 8, positions=32_768, epsilon=
 def read(config: ConfigReader) -> Decoder:
     multimodal = str(config.values.get("model_type")).startswith(("qwen2_vl", "qwen2_5_vl"))
     defaults = QWEN2_VL if multimodal else QWEN2
-    basics = read_basics(
-        config, defaults, head_dim=("head_dim",) if config.values.get("model_type") == "mimo" else ()
-    )
-    config.without_effect("attention_bias", "q, k and v of this family always have a bias, o never")
+    basics = read_basics(config, defaults)
+    if not config.flag("attention_bias", default=True):
+        config.without_effect("attention_bias", "q, k and v of this family always have a bias, o never")
     config.ignore("use_mrope")
     attention = plain_attention(basics, read_rotary(config, basics.head_dim, theta=defaults.theta), bias=True)
     layers = windowed_layers(config, basics, attention, max_window_layers=80 if multimodal else 28)
@@ -64,7 +64,8 @@ def windowed_layers(
 
 
 def switched_window(config: ConfigReader) -> int:
-    """The window if it is switched on. One that is not said to be off, but is not on either, is worth a word."""
+    """The window if it is switched on. One that is not said to be off, but is not on either, is worth a
+    word."""
     if config.flag("use_sliding_window"):
         return read_window(config, 4096)
     if "use_sliding_window" not in config.values:

@@ -1,4 +1,5 @@
-"""Qwen3 and the text decoder of Qwen3-VL: Qwen2 without its biases, with a norm on each query and key head."""
+"""Qwen3 and the text decoder of Qwen3-VL: Qwen2 without its biases, with a norm on each query and key
+head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Qwen2-MoE, Qwen3-MoE and the text decoder of Qwen3-VL-MoE: Qwen2 or Qwen3 attention, experts in most layers."""
+"""Qwen2-MoE, Qwen3-MoE and the text decoder of Qwen3-VL-MoE: Qwen2 or Qwen3 attention, experts in most
+layers."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def read(config: ConfigReader) -> Decoder:
 
 
 def _read_qwen2_moe(config: ConfigReader) -> Decoder:
-    basics = read_basics(config, QWEN2_MOE, head_dim=())
+    basics = read_basics(config, QWEN2_MOE)
     bias = config.flag("qkv_bias", default=True)
     attention = plain_attention(basics, read_rotary(config, basics.head_dim), bias=bias)
     _refuse_window(config)
@@ -72,7 +73,8 @@ def read_experts(
     normalize: bool,
     shared: Mlp | None = None,
 ) -> Experts:
-    """Softmax routing; a shared expert is weighed by a gate of its own. The numbers are the class's defaults."""
+    """Softmax routing; a shared expert is weighed by a gate of its own. The numbers are the class's
+    defaults."""
     total = config.size("num_experts", "num_local_experts", default=count, most=MAX_EXPERTS)
     router = Router(
         "softmax", config.size("num_experts_per_tok", default=top_k, most=total), normalize=normalize

@@ -1,7 +1,7 @@
 """What most families read in the same way: sizes with the class's defaults, norms, windows, layer types.
 
-Defaults are those of the family's configuration class in transformers 5.24; an absent key takes them, a `null` one
-means "derive it" where the class derives it.
+Defaults are those of the family's configuration class in transformers 5.24; an absent key takes them, a
+`null` one means "derive it" where the class derives it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ FULL, SLIDING = "full_attention", "sliding_attention"
 
 
 class Defaults(msgspec.Struct, frozen=True):
-    """A configuration class's defaults. `kv_heads` 0 means as many as heads, `head_dim` 0 means hidden / heads."""
+    """A configuration class's defaults. `kv_heads` 0 means as many as heads, `head_dim` 0 means hidden /
+    heads."""
 
     vocab: int
     hidden: int
@@ -74,7 +75,8 @@ def read_basics(
     if count % kv_count:
         raise LoweringError(
             "config.range",
-            f"{config.name_of(*heads)} is {count}, which {config.name_of(*kv_heads)} = {kv_count} does not divide",
+            f"{config.name_of(*heads)} is {count}, which {config.name_of(*kv_heads)} = {kv_count} does not"
+            " divide",
             key=config.name_of(*kv_heads),
         )
     return Basics(

@@ -1,4 +1,5 @@
-"""SmolLM3: Llama of which every fourth layer has no rotary positions, and, where switched on, a window there."""
+"""SmolLM3: Llama of which every fourth layer has no rotary positions, and, where switched on, a window
+there."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ SMOLLM3 = Defaults(128_256, 2048, 11_008, 36, 16, 4, positions=32_768, theta="20
 
 
 def read(config: ConfigReader) -> Decoder:
-    basics = read_basics(config, SMOLLM3, head_dim=())
+    basics = read_basics(config, SMOLLM3)
     bias = config.flag("attention_bias")
     rotary = read_rotary(config, basics.head_dim, theta=SMOLLM3.theta)
     mlp = gated_mlp(basics, bias=config.flag("mlp_bias"))
@@ -49,7 +50,8 @@ def read(config: ConfigReader) -> Decoder:
 
 
 def rotated_layers(config: ConfigReader, count: int) -> tuple[bool, ...]:
-    """Which layers have rotary positions: 1 in `no_rope_layers`, despite its name, means that a layer has them."""
+    """Which layers have rotary positions: 1 in `no_rope_layers`, despite its name, means that a layer has
+    them."""
     interval = config.size("no_rope_layer_interval", default=4)
     stated = config.sizes("no_rope_layers")
     if not stated:

@@ -35,7 +35,7 @@ NAMES = {"up": ".mlp.c_fc", "down": ".mlp.c_proj"}
 
 
 def read(config: ConfigReader) -> Decoder:
-    basics = read_basics(config, STARCODER2, epsilon=("norm_epsilon",), head_dim=())
+    basics = read_basics(config, STARCODER2, epsilon=("norm_epsilon",))
     config.ignore("residual_dropout")
     config.require("norm_type", default="layer_norm", among=("layer_norm",))
     config.require("mlp_type", default="default", among=("default",))

@@ -1,4 +1,5 @@
-"""Passes: graph in, graph out. Each records its lineage, refuses to be applied twice, and checks the state hand-over."""
+"""Passes: graph in, graph out. Each records its lineage, refuses to be applied twice, and checks the state
+hand-over."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Prefill in chunks of `size` positions: the stage runs several times and reads the states that it wrote before.
+"""Prefill in chunks of `size` positions: the stage runs several times and reads the states that it wrote
+before.
 
-The first chunk finds empty caches and zero states. Attention in a chunk sees the cached positions and its own.
+The first chunk finds empty caches and zero states. Attention in a chunk sees the cached positions and its
+own.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ _STATE_FIRST = {
 
 
 def chunk_prefill(graph: ModelGraph, size: int) -> ModelGraph:
-    """Raises `LoweringError`: `pass.parameter` where `size` does not divide the input, `pass.state` where an op needs
-    the whole input at once, `pass.applied_twice`."""
+    """Raises `LoweringError`: `pass.parameter` where `size` does not divide the input, `pass.state` where an
+    op needs the whole input at once, `pass.applied_twice`."""
     refuse_twice(graph, NAME)
     total = graph.workload.max_input_tokens
     if isinstance(size, bool) or not 1 <= size <= total or total % size:
@@ -37,7 +39,8 @@ def chunk_prefill(graph: ModelGraph, size: int) -> ModelGraph:
             if op.operator == "attention_importance":
                 raise LoweringError(
                     "pass.state",
-                    f"layer {repeat.layers[0]}: {op.name} sums over the probabilities of all {total} positions, which"
+                    f"layer {repeat.layers[0]}: {op.name} sums over the probabilities of all {total}"
+                    " positions, which"
                     " chunks do not have together",
                 )
     after = msgspec.structs.replace(graph, prefill=_chunk(graph, size))
@@ -94,7 +97,9 @@ def _continue(repeat: Repeat, states: dict[str, State], graph: ModelGraph, size:
     return tuple(ops)
 
 
-def _reshape(ops: tuple[Op, ...], shapes: dict[str, Shape], batch: int) -> tuple[tuple[Op, ...], dict[str, Shape]]:
+def _reshape(
+    ops: tuple[Op, ...], shapes: dict[str, Shape], batch: int
+) -> tuple[tuple[Op, ...], dict[str, Shape]]:
     """The ops with the shapes that follow from `shapes`, and the shapes of their results too."""
     shapes = dict(shapes)
     result: list[Op] = []

@@ -14,7 +14,8 @@ FUSED = "qkv_proj"
 
 
 def fuse_qkv(graph: ModelGraph) -> ModelGraph:
-    """Fuses every layer that has separate projections of one input; refuses (`pass.not_applicable`) where none has."""
+    """Fuses every layer that has separate projections of one input; refuses (`pass.not_applicable`) where
+    none has."""
     refuse_twice(graph, NAME)
     fused_names = _fused_weights(graph.prefill)
     if not fused_names:

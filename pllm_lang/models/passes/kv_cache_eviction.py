@@ -1,13 +1,15 @@
-"""MPCache (arXiv 2501.06807): which cached positions attention may look at, chosen once and then at every step.
+"""MPCache (arXiv 2501.06807): which cached positions attention may look at, chosen once and then at every
+step.
 
-After prefill the positions that the last queries looked at most are kept (static, look-once). At each decode step a
-hierarchy of key clusters, coarse to fine, picks from the kept and the new positions those most like the query (dynamic).
-Every second layer from the third on may take the choice of the layer before it. Caches keep their capacity: the pass
-saves attention, not memory.
+After prefill the positions that the last queries looked at most are kept (static, look-once). At each decode
+step a hierarchy of key clusters, coarse to fine, picks from the kept and the new positions those most like
+the query (dynamic). Every second layer from the third on may take the choice of the layer before it. Caches
+keep their capacity: the pass saves attention, not memory.
 
-Sizes, with T input positions, C positions in all, keep = ceil(T static), candidates = keep + C - T: a level of clusters
-of z positions over c candidates has n = ceil(c / z) clusters; the last level takes min(ceil(candidates dynamic / z), n),
-an earlier one ceil(n / 2) where dynamic < 1/2, else all; what is taken is the next level's c, min(k z, c).
+Sizes, with T input positions, C positions in all, keep = ceil(T static), candidates = keep + C - T: a level
+of clusters of z positions over c candidates has n = ceil(c / z) clusters; the last level takes
+min(ceil(candidates dynamic / z), n), an earlier one ceil(n / 2) where dynamic < 1/2, else all; what is taken
+is the next level's c, min(k z, c).
 """
 
 from __future__ import annotations
@@ -50,12 +52,14 @@ class _Sizes(msgspec.Struct, frozen=True):
 
 
 def evict_kv_cache(graph: ModelGraph, policy: KvCacheEvictionPolicy) -> ModelGraph:
-    """Raises `LoweringError`: `pass.parameter`, `pass.applied_twice`, or `pass.state` naming the layer and state that
-    does not fit."""
+    """Raises `LoweringError`: `pass.parameter`, `pass.applied_twice`, or `pass.state` naming the layer and
+    state that does not fit."""
     refuse_twice(graph, NAME)
     _check_policy(policy)
     if graph.prefill.steps != 1:
-        raise LoweringError("pass.state", "prefill runs in chunks; the static choice needs all its probabilities at once")
+        raise LoweringError(
+            "pass.state", "prefill runs in chunks; the static choice needs all its probabilities at once"
+        )
     _check_states(graph)
     keep = _part(graph.workload.max_input_tokens, policy.static_keep)
     layers = tuple(range(graph.dimensions.layers))
@@ -73,13 +77,19 @@ def _check_policy(policy: KvCacheEvictionPolicy) -> None:
     for name in ("observation_window", "static_keep", "dynamic_keep", "alpha"):
         numerator, denominator = getattr(policy, name)
         if not 0 < numerator <= denominator:
-            raise LoweringError("pass.parameter", f"{name} is {numerator}/{denominator}; it must be in (0, 1]", key=name)
+            raise LoweringError(
+                "pass.parameter", f"{name} is {numerator}/{denominator}; it must be in (0, 1]", key=name
+            )
     sizes = policy.cluster_sizes
     if not sizes or any(size < 1 for size in sizes):
-        raise LoweringError("pass.parameter", "cluster_sizes must name at least one positive size", key="cluster_sizes")
+        raise LoweringError(
+            "pass.parameter", "cluster_sizes must name at least one positive size", key="cluster_sizes"
+        )
     if any(large <= small or large % small for large, small in pairwise(sizes)):
         raise LoweringError(
-            "pass.parameter", f"cluster_sizes {sizes} must fall, each dividing the one before", key="cluster_sizes"
+            "pass.parameter",
+            f"cluster_sizes {sizes} must fall, each dividing the one before",
+            key="cluster_sizes",
         )
 
 
@@ -102,7 +112,8 @@ def _check_states(graph: ModelGraph) -> None:
             if state.shape[2] != total:
                 raise LoweringError(
                     "pass.state",
-                    f"layer {layer}: the {state.name} cache keeps {state.shape[2]} of {total} positions (a window); the"
+                    f"layer {layer}: the {state.name} cache keeps {state.shape[2]} of {total} positions (a"
+                    " window); the"
                     " pass chooses among all",
                 )
 
@@ -137,17 +148,19 @@ def _prefill(graph: ModelGraph, policy: KvCacheEvictionPolicy, keep: int) -> Sta
         for op in repeat.ops:
             ops.append(op)
             if op.name == "softmax":
-                ops.append(
-                    Op("static_importance", "attention_importance", ("softmax", "lengths"), (batch, total), {},
-                       {"observation_window": window, "reduction": "mean_heads_sum_last_queries"})
-                )  # fmt: skip
-                ops.append(
-                    Op("static_selection", "secure_top_k", ("static_importance",), (batch, keep), {},
-                       {"k": keep, "order": "ascending"})
-                )  # fmt: skip
+                ops += _static_choice(batch, total, keep, window)
         writes = {**repeat.writes, "cache_indices": "static_selection"}
         layers.append(msgspec.structs.replace(repeat, ops=tuple(ops), writes=writes))
     return msgspec.structs.replace(graph.prefill, layers=tuple(layers))
+
+
+def _static_choice(batch: int, total: int, keep: int, window: str) -> list[Op]:
+    looked = {"observation_window": window, "reduction": "mean_heads_sum_last_queries"}
+    best = {"k": keep, "order": "ascending"}
+    return [
+        Op("static_importance", "attention_importance", ("softmax", "lengths"), (batch, total), {}, looked),
+        Op("static_selection", "secure_top_k", ("static_importance",), (batch, keep), {}, best),
+    ]
 
 
 def _decode(graph: ModelGraph, policy: KvCacheEvictionPolicy, keep: int) -> Stage:
@@ -178,7 +191,14 @@ def _decode_body(
     scores, keys, values = by_name["attention_scores"], by_name["key_append"], by_name["value_append"]
     total, prompt = keys.shape[2], graph.workload.max_input_tokens
     sizes = _Sizes(
-        graph.workload.batch, scores.shape[1], keys.shape[1], keys.shape[3], total, prompt, keep, keep + total - prompt
+        graph.workload.batch,
+        scores.shape[1],
+        keys.shape[1],
+        keys.shape[3],
+        total,
+        prompt,
+        keep,
+        keep + total - prompt,
     )
     chosen = _chosen_length(sizes, policy)
     carry = Op("static_selection_state", "shared_indices", ("state.cache_indices",), (sizes.batch, keep), {},
@@ -202,7 +222,8 @@ def _decode_body(
 def _levels(sizes: _Sizes, policy: KvCacheEvictionPolicy) -> list[tuple[int, int, int, int]]:
     """For each level: cluster size, clusters, clusters taken, positions taken."""
     numerator, denominator = policy.dynamic_keep
-    left, levels = sizes.candidates, []
+    left = sizes.candidates
+    levels: list[tuple[int, int, int, int]] = []
     for index, size in enumerate(policy.cluster_sizes):
         count = ceil(left / size)
         if index == len(policy.cluster_sizes) - 1:
@@ -224,7 +245,8 @@ def _shared(sizes: _Sizes, chosen: int) -> list[Op]:
 
 
 def _hierarchy(sizes: _Sizes, policy: KvCacheEvictionPolicy, query: str) -> list[Op]:
-    """Bounds of each cluster's keys, their likeness to the query, the best clusters and their positions, by level."""
+    """Bounds of each cluster's keys, their likeness to the query, the best clusters and their positions, by
+    level."""
     per_query = (sizes.batch, sizes.heads, 1)
     active = Op(
         "active_indices",
@@ -243,39 +265,71 @@ def _hierarchy(sizes: _Sizes, policy: KvCacheEvictionPolicy, query: str) -> list
         groups = sizes.heads // sizes.kv_heads if level == 0 else 1
         bounds, likeness, best = f"{prefix}_bounds", f"{prefix}_similarity", f"{prefix}_selection"
         of = (keys, "active_indices") if level == 0 else (keys,)
-        ops.append(Op(bounds, "cluster_bounds", of, (*owners, count, sizes.head_dim, 2), {}, {"cluster_size": size}))
+        ops.append(
+            Op(bounds, "cluster_bounds", of, (*owners, count, sizes.head_dim, 2), {}, {"cluster_size": size})
+        )
         ops.append(
             Op(likeness, "cluster_similarity", (query, bounds), (*per_query, count), {},
                {"alpha": _text(policy.alpha), "groups": groups})
         )  # fmt: skip
-        ops.append(Op(best, "secure_top_k", (likeness,), (*per_query, taken), {}, {"k": taken, "order": "ascending"}))
+        ops.append(
+            Op(best, "secure_top_k", (likeness,), (*per_query, taken), {}, {"k": taken, "order": "ascending"})
+        )
         found = "selected_positions" if last else f"{prefix}_positions"
-        ops.append(Op(found, "secure_gather", (positions, best), (*per_query, left), {}, {"unit": size, "of": "positions"}))
+        ops.append(
+            Op(
+                found,
+                "secure_gather",
+                (positions, best),
+                (*per_query, left),
+                {},
+                {"unit": size, "of": "positions"},
+            )
+        )
         if not last:
             keys, positions = f"{prefix}_keys", found
-            ops.append(Op(keys, "secure_gather", ("key_append", found), (*per_query, left, sizes.head_dim), {}, {"unit": 1, "of": "candidates"}))
+            ops.append(
+                Op(
+                    keys,
+                    "secure_gather",
+                    ("key_append", found),
+                    (*per_query, left, sizes.head_dim),
+                    {},
+                    {"unit": 1, "of": "candidates"},
+                )
+            )
     return ops
 
 
 def _gathers(sizes: _Sizes, chosen: int, value_dim: int) -> list[Op]:
     """Keys and values at the chosen positions, for each query head of its own."""
     shape = (sizes.batch, sizes.heads, 1, chosen)
+    rows = {"unit": 1, "of": "rows"}
+    keys, values = ("key_append", "selected_positions"), ("value_append", "selected_positions")
     return [
-        Op(f"dynamic_{name}_gather", "secure_gather", (f"{name}_append", "selected_positions"), (*shape, width), {},
-           {"unit": 1, "of": "rows"})
-        for name, width in (("key", sizes.head_dim), ("value", value_dim))
-    ]  # fmt: skip
+        Op("dynamic_key_gather", "secure_gather", keys, (*shape, sizes.head_dim), {}, rows),
+        Op("dynamic_value_gather", "secure_gather", values, (*shape, value_dim), {}, rows),
+    ]
 
 
 _REWIRED = {"key_append": "dynamic_key_gather", "value_append": "dynamic_value_gather"}
-_PER_CHOICE = ("attention_scores", "attention_scale", "attention_softcap", "attention_bias", "causal_mask", "softmax")
+_PER_CHOICE = (
+    "attention_scores",
+    "attention_scale",
+    "attention_softcap",
+    "attention_bias",
+    "causal_mask",
+    "softmax",
+)
 
 
 def _rewire(op: Op, chosen: int) -> Op:
     """Scores and values over the chosen positions; the mask learns which positions those are."""
     if op.name in ("attention_scores", "attention_values"):
         op = msgspec.structs.replace(
-            op, inputs=tuple(_REWIRED.get(name, name) for name in op.inputs), attributes={**op.attributes, "groups": 1}
+            op,
+            inputs=tuple(_REWIRED.get(name, name) for name in op.inputs),
+            attributes={**op.attributes, "groups": 1},
         )
     if op.name == "causal_mask":
         op = msgspec.structs.replace(op, inputs=(*op.inputs, "selected_positions"))

@@ -1,4 +1,5 @@
-"""What every pass does at its start and end: refuse a second application, record itself, check the hand-over."""
+"""What every pass does at its start and end: refuse a second application, record itself, check the
+hand-over."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ def refuse_twice(graph: ModelGraph, name: str) -> None:
         raise LoweringError("pass.applied_twice", f"{name} is already applied to this graph")
 
 
-def record(before: ModelGraph, after: ModelGraph, name: str, parameters: Mapping[str, Attribute]) -> ModelGraph:
+def record(
+    before: ModelGraph, after: ModelGraph, name: str, parameters: Mapping[str, Attribute]
+) -> ModelGraph:
     """`after` with the pass in its lineage, once its states are known to fit."""
     check_handover(after)
     step = Transformation(name, parameters, graph_digest(before))

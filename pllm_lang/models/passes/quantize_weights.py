@@ -1,7 +1,7 @@
 """Linear weights as signed integers of `bits` bits, with one scale for each output row.
 
-A weight w of a row becomes s * round(w / s) with s = max|row| / (2^(bits-1) - 1), ties to even. Embeddings, norms, biases
-and a head that is tied to the embedding stay as they are.
+A weight w of a row becomes s * round(w / s) with s = max|row| / (2^(bits-1) - 1), ties to even. Embeddings,
+norms, biases and a head that is tied to the embedding stay as they are.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ MIN_BITS, MAX_BITS = 2, 16
 
 
 def quantize_weights(graph: ModelGraph, bits: int) -> ModelGraph:
-    """Raises `LoweringError`: `pass.parameter`, `pass.applied_twice`, or `pass.quantized` for a quantised checkpoint."""
+    """Raises `LoweringError`: `pass.parameter`, `pass.applied_twice`, or `pass.quantized` for a quantised
+    checkpoint."""
     refuse_twice(graph, NAME)
     if isinstance(bits, bool) or not MIN_BITS <= bits <= MAX_BITS:
-        raise LoweringError("pass.parameter", f"bits is {bits}; it must be in {MIN_BITS}..{MAX_BITS}", key="bits")
+        raise LoweringError(
+            "pass.parameter", f"bits is {bits}; it must be in {MIN_BITS}..{MAX_BITS}", key="bits"
+        )
     if graph.config.quantization:
         method = graph.config.quantization.get("method", "")
         raise LoweringError("pass.quantized", f"the checkpoint's weights are quantised already ({method})")
@@ -34,7 +37,8 @@ def quantize_weights(graph: ModelGraph, bits: int) -> ModelGraph:
         if op.operator in OPERATORS and op.weights["weight"] not in kept
     }
     weights = tuple(
-        msgspec.structs.replace(weight, bits=bits) if weight.name in chosen else weight for weight in graph.weights
+        msgspec.structs.replace(weight, bits=bits) if weight.name in chosen else weight
+        for weight in graph.weights
     )
     after = msgspec.structs.replace(
         graph,

@@ -52,11 +52,12 @@ def _key_positions(positions: Array, attended: int) -> Array:
 
 
 def alibi_bias(call: Call) -> Array:
-    """MPT's linear biases: slope 2^(-max i / n), with n the next power of two, odd slopes first where heads are fewer."""
+    """MPT's linear biases: slope 2^(-max i / n), with n the next power of two, odd slopes first where heads
+    are fewer."""
     scores, positions = call.inputs
     heads = scores.shape[1]
     size = 2 ** ceil(log2(heads))
-    slopes = 2.0 ** (-np.arange(1, size + 1) * call.number("max_bias") / size)
+    slopes: Array = np.power(2.0, -call.number("max_bias") / size * np.arange(1.0, size + 1))
     if size != heads:
         slopes = np.concatenate([slopes[1::2], slopes[::2]])[:heads]
     keys = _key_positions(positions, scores.shape[-1]) - positions[:, -1:]

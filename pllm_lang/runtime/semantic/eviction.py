@@ -9,7 +9,8 @@ from pllm_lang.runtime.semantic.call import Array, Call
 
 
 def attention_importance(call: Call) -> Array:
-    """How much the last queries look at each position: the mean over heads, summed over the observation window."""
+    """How much the last queries look at each position: the mean over heads, summed over the observation
+    window."""
     probabilities = call.inputs[0]
     queries = probabilities.shape[2]
     window = int(np.ceil(queries * call.number("observation_window") - 1e-9))
@@ -29,7 +30,7 @@ def shared_indices(call: Call) -> Array:
 def cache_active_indices(call: Call) -> Array:
     """The kept positions of the prompt, and every position since."""
     kept, positions = call.inputs[:2]
-    newer = np.arange(call.integer("prompt"), int(positions.max()) + 1)
+    newer = np.arange(call.integer("prompt"), int(positions.max()) + 1).astype(np.float64)
     return np.concatenate([kept, np.broadcast_to(newer, (kept.shape[0], newer.size))], axis=1)
 
 
@@ -40,7 +41,9 @@ def cluster_bounds(call: Call) -> Array:
         keys = np.take_along_axis(keys, _index(call.inputs[1])[:, None, :, None], axis=2)
     size = call.integer("cluster_size")
     runs = [keys[..., start : start + size, :] for start in range(0, keys.shape[-2], size)]
-    return np.stack([np.stack([np.fmin.reduce(run, -2), np.fmax.reduce(run, -2)], axis=-1) for run in runs], axis=-3)
+    return np.stack(
+        [np.stack([np.fmin.reduce(run, -2), np.fmax.reduce(run, -2)], axis=-1) for run in runs], axis=-3
+    )
 
 
 def cluster_similarity(call: Call) -> Array:
@@ -57,7 +60,8 @@ def cluster_similarity(call: Call) -> Array:
 def secure_gather(call: Call) -> Array:
     """The positions in the chosen clusters of `unit` positions, or the cache's rows at the chosen positions.
 
-    A candidate row of padding is not a number, so that it bounds no cluster; a row to be attended to is any row.
+    A candidate row of padding is not a number, so that it bounds no cluster; a row to be attended to is any
+    row.
     """
     source, chosen = call.inputs
     if call.op.attributes["of"] == "positions":

@@ -36,9 +36,11 @@ def normalize_sum(call: Call) -> Array:
 
 
 def sparse_mixer(call: Call) -> Array:
-    """SparseMixer at inference: each choice's share among the logits near the best of those not chosen before."""
+    """SparseMixer at inference: each choice's share among the logits near the best of those not chosen
+    before."""
     logits, chosen = call.inputs
-    left, shares = logits.copy(), []
+    left = logits.copy()
+    shares: list[Array] = []
     for index in range(chosen.shape[-1]):
         best = left.max(-1, keepdims=True)
         far = (best - logits) / np.maximum(np.abs(logits), best) > 2 * call.number("jitter")

@@ -8,7 +8,8 @@ from pllm_lang.runtime.semantic.call import Array, Call
 
 
 def convolution_window(call: Call) -> Array:
-    """The last `kernel - 1` inputs before the new ones, zeros at the start of a sequence, and the new ones."""
+    """The last `kernel - 1` inputs before the new ones, zeros at the start of a sequence, and the new
+    ones."""
     *state, x = call.inputs
     before = state[0] if state else np.zeros((x.shape[0], call.integer("kernel") - 1, x.shape[2]))
     return np.concatenate([before, x], axis=1)
@@ -37,7 +38,7 @@ def gated_delta_scan(call: Call) -> Array:
     *before, keys, values, decays, betas = call.inputs
     keys = keys.repeat(call.integer("groups"), axis=1)
     state = before[0] if before else np.zeros((*keys.shape[:2], keys.shape[3], values.shape[3]))
-    states = []
+    states: list[Array] = []
     for t in range(keys.shape[2]):
         key, value = keys[:, :, t], values[:, :, t]
         state = state * np.exp(decays[:, t])[..., None, None]
@@ -52,10 +53,14 @@ def selective_scan(call: Call) -> Array:
     *before, x, b, steps = call.inputs
     b = b.repeat(call.integer("groups"), axis=1)
     state = before[0] if before else np.zeros((*x.shape[:2], x.shape[3], b.shape[3]))
-    rate, states = -np.exp(call.weights["rate"]), []
+    rate = -np.exp(call.weights["rate"])
+    states: list[Array] = []
     for t in range(x.shape[2]):
         step = steps[:, t][..., None, None]
-        state = state * np.exp(step * rate[:, None, None]) + step * x[:, :, t][..., None] * b[:, :, t][..., None, :]
+        state = (
+            state * np.exp(step * rate[:, None, None])
+            + step * x[:, :, t][..., None] * b[:, :, t][..., None, :]
+        )
         states.append(state)
     return np.stack(states, axis=2)
 

@@ -1,7 +1,8 @@
 """A plain reference for the semantic graph: runs prefill and decode in float64, op by op, as the graph says.
 
-In: a graph, a source of weights and token ids. Out: the logits of every step. It is slow and meant for tiny models:
-it exists so that the graph's meaning can be compared with another implementation. All sequences have equal length.
+In: a graph, a source of weights and token ids. Out: the logits of every step. It is slow and meant for tiny
+models: it exists so that the graph's meaning can be compared with another implementation. All sequences have
+equal length.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ WeightSource: TypeAlias = Callable[[str, int | None], Array]
 States: TypeAlias = dict[tuple[str, int], Array]
 
 
-def generate(graph: ModelGraph, weights: WeightSource, tokens: NDArray[np.int64], steps: NDArray[np.int64]) -> list[Array]:
-    """Logits `[B, vocab]` after prefill of `tokens` `[B, T]`, and after each decode step fed with `steps[:, i]`."""
+def generate(
+    graph: ModelGraph, weights: WeightSource, tokens: NDArray[np.int64], steps: NDArray[np.int64]
+) -> list[Array]:
+    """Logits `[B, vocab]` after prefill of `tokens` `[B, T]`, and after each decode step fed with `steps[:,
+    i]`."""
     source = with_parts(graph, weights)
     states = empty_states(graph)
     every = np.concatenate([tokens, steps], axis=1)
@@ -90,7 +94,8 @@ def _run_layer(
 
 
 def _kept(op: Op, value: Array) -> Array:
-    """What a state keeps of the op that writes it: the last positions of a cache or of a convolution's window."""
+    """What a state keeps of the op that writes it: the last positions of a cache or of a convolution's
+    window."""
     if op.operator == "kv_cache_append":
         return value[:, :, max(0, value.shape[2] - int(str(op.attributes["capacity"]))) :]
     if op.operator == "convolution_window":

@@ -1,4 +1,5 @@
-"""Rotary positions: the rotation, and the rates of every kind of scaling (transformers, `modeling_rope_utils`)."""
+"""Rotary positions: the rotation, and the rates of every kind of scaling (transformers,
+`modeling_rope_utils`)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def rotary_embedding(call: Call) -> Array:
 
 
 def rotary_rates(attributes: Mapping[str, Attribute], length: int) -> tuple[Array, float]:
-    """The angle of each pair per position, and the factor on cosine and sine, of a sequence of `length` positions."""
+    """The angle of each pair per position, and the factor on cosine and sine, of a sequence of `length`
+    positions."""
 
     def number(name: str, default: float = 0.0) -> float:
         return float(Fraction(str(attributes[name]))) if name in attributes else default
