@@ -231,8 +231,9 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
 class Output(msgspec.Struct, frozen=True, array_like=True):
     """`meaning`, over the inputs' values, is what must be computed; None: whatever the text computes.
 
-    Where the text rounds, the value is meant to be `meaning` / 2^`scale_bits`; `error` is the declared largest
-    |value - that|, and `failure` the declared exponent e of a failure probability of at most 2^-e an entry (0: never fails).
+    Where the text rounds, the value is meant to be `meaning` / 2^`scale_bits`; `error` is the declared
+    largest |value - that|, and `failure` the declared exponent e of a failure probability of at most 2^-e
+    an entry (0: never fails).
     """
 
     name: str
@@ -277,7 +278,8 @@ class ViaMessage(msgspec.Struct, frozen=True, tag_field="form", tag="message", a
 
 
 class ViaPrf(msgspec.Struct, frozen=True, tag_field="form", tag="prf", array_like=True):
-    """Every holder expands `prf(key, label)`; a key that outlives an execution needs "counter" in the label."""
+    """Every holder expands `prf(key, label)`; a key that outlives an execution needs "counter" in the
+    label."""
 
     key: str
     label: tuple[str, ...]
@@ -329,7 +331,8 @@ class Send(msgspec.Struct, frozen=True, tag_field="form", tag="send", array_like
 
 
 class Check(msgspec.Struct, frozen=True, tag_field="form", tag="check", array_like=True):
-    """`party` aborts unless all of `value` is 0. A wrong value passes with probability at most 2^-`failure`."""
+    """`party` aborts unless all of `value` is 0. A wrong value passes with probability at most
+    2^-`failure`."""
 
     party: str
     value: Expr

@@ -8,8 +8,13 @@ from tests.protocol.library import Z64, masked_linear, parties, ref, t
 
 ROLES = tuple((p, p) for p in ("client", "preparation", "inference"))
 HIDDEN, FFN = 8192, 28672
-LINEARS = (("qkv", "h", HIDDEN, 10240), ("o", "attended", HIDDEN, HIDDEN), ("gate", "g_in", HIDDEN, FFN),
-           ("up", "g_in", HIDDEN, FFN), ("down", "act", FFN, HIDDEN))
+LINEARS = (
+    ("qkv", "h", HIDDEN, 10240),
+    ("o", "attended", HIDDEN, HIDDEN),
+    ("gate", "g_in", HIDDEN, FFN),
+    ("up", "g_in", HIDDEN, FFN),
+    ("down", "act", FFN, HIDDEN),
+)
 
 
 def local(fn: str, rows: ir.Dim, widths: tuple[int, ...], out: int) -> ir.Protocol:
@@ -26,8 +31,10 @@ def local(fn: str, rows: ir.Dim, widths: tuple[int, ...], out: int) -> ir.Protoc
 def decoder(layers: int, distinct: bool = False) -> Composition:
     """Prefill over m rows and one decode step; with `distinct` every layer has its own sizes."""
     steps: list[Instance] = []
-    inputs = [ir.Input("x:prefill", t(("m", HIDDEN)), ir.Clear(("client",))),
-              ir.Input("x:decode", t((1, HIDDEN)), ir.Clear(("client",)))]
+    inputs = [
+        ir.Input("x:prefill", t(("m", HIDDEN)), ir.Clear(("client",))),
+        ir.Input("x:decode", t((1, HIDDEN)), ir.Clear(("client",))),
+    ]
     for stage, rows in (("prefill", "m"), ("decode", 1)):
         before = f"x:{stage}"
         for layer in range(layers):
@@ -36,7 +43,9 @@ def decoder(layers: int, distinct: bool = False) -> Composition:
         ir.Output(before_, t((rows, HIDDEN)), ir.Clear(("client",)))
         for before_, rows in ((f"out{layers - 1}:prefill", "m"), (f"out{layers - 1}:decode", 1))
     )
-    return Composition("decoder", parties("client", "preparation", "inference"), tuple(inputs), outputs, tuple(steps))
+    return Composition(
+        "decoder", parties("client", "preparation", "inference"), tuple(inputs), outputs, tuple(steps)
+    )
 
 
 def _layer(

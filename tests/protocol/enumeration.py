@@ -1,8 +1,8 @@
 """Complete enumeration of a small protocol: the truth that the prover's verdicts are held against.
 
-Every assignment of inputs and draws is run at once, as numpy arrays, by the plain meaning of each statement.
-Nothing here is shared with the prover but the data types. A coalition's view is independent if, whenever its own
-inputs and what it may learn agree, its messages and draws have the same distribution.
+Every assignment of inputs and draws is run at once, as numpy arrays, by the plain meaning of each
+statement. Nothing here is shared with the prover but the data types. A coalition's view is independent if,
+whenever its own inputs and what it may learn agree, its messages and draws have the same distribution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class TooMany(Exception):
 
 
 class Value:
-    """One tensor for each assignment: `data` is [assignments, *shape] (or [1, *shape] where all are equal)."""
+    """One tensor for each assignment: `data` is [assignments, *shape] (or [1, *shape] where all are
+    equal)."""
 
     def __init__(self, data: Array, modulus: int) -> None:
         self.data = data % modulus if modulus else data
@@ -81,7 +82,8 @@ class Run:
         self.outputs: list[tuple[ir.Output, list[Value]]] = []
         self.key_holders: dict[object, set[str]] = {}
         self.prf_values: list[tuple[object, Value]] = []
-        for self.copy in range(1, self.copies + 1):
+        for copy in range(1, self.copies + 1):
+            self.copy = copy
             self._execute()
 
     def _execute(self) -> None:
@@ -180,7 +182,7 @@ class Run:
         for party in st.holders:
             self.vars[party][st.name] = value
 
-    def _compute(self, expr: ir.Expr, store: dict[str, Value]) -> Value:
+    def _compute(self, expr: ir.Expr, store: dict[str, Value]) -> Value:  # noqa: PLR0912 - one case a form
         def go(e: ir.Expr) -> Value:
             return self._compute(e, store)
 
@@ -228,7 +230,9 @@ class Run:
             case ir.Broadcast():
                 arg = go(expr.arg)
                 assert isinstance(expr.size, int)
-                return Value(np.repeat(np.expand_dims(arg.data, expr.axis + 1), expr.size, expr.axis + 1), arg.modulus)
+                return Value(
+                    np.repeat(np.expand_dims(arg.data, expr.axis + 1), expr.size, expr.axis + 1), arg.modulus
+                )
             case ir.Cast():
                 return Value(go(expr.arg).data, _modulus(expr.number))
             case ir.Shift():
@@ -242,7 +246,11 @@ class Run:
     def independent(self, coalition: frozenset[str], allowed: Sequence[ir.Expr] = ()) -> bool:
         """Whether the coalition's view is a function of what it knows and may learn, in distribution."""
         groups = [v for holders, v in self.known if holders is None or holders & coalition]
-        views = [v for receivers, sender, _, v in self.received if sender not in coalition and coalition & set(receivers)]
+        views = [
+            v
+            for receivers, sender, _, v in self.received
+            if sender not in coalition and coalition & set(receivers)
+        ]
         views += [v for holders, v in self.own if holders & coalition]
         views += [v for key, v in self.prf_values if self.key_holders[key] & coalition]
         for output, values in self.outputs:
@@ -279,7 +287,10 @@ class Run:
         assert output.meaning is not None
         want = self._compute(output.meaning, self.values).data
         if isinstance(output.holding, ir.Shared):
-            parts = [p.coefficient * self.vars[p.holders[0]][f"{output.name}.{p.label}"].data for p in output.holding.pieces]
+            parts = [
+                p.coefficient * self.vars[p.holders[0]][f"{output.name}.{p.label}"].data
+                for p in output.holding.pieces
+            ]
             got = sum(parts[1:], parts[0])
         else:
             assert isinstance(output.holding, ir.Clear)

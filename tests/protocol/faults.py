@@ -1,8 +1,10 @@
-"""Ways to break a protocol, and the broken copies of every library protocol with the reason each must be refused for.
+"""Ways to break a protocol, and the broken copies of every library protocol with the reason each must be
+refused for.
 
-A reason is `view:<party>` (that party learns something), `output` (it computes something else), `knowledge` (a party
-computes from what it does not hold), `reused` (a PRF stream repeats), `abort` (an honest run may abort), `misfit` (shapes or rings), `missing` (an output is not
-where it should be), `open-sharing` (one party has every piece).
+A reason is `view:<party>` (that party learns something), `output` (it computes something else), `knowledge`
+(a party computes from what it does not hold), `reused` (a PRF stream repeats), `abort` (an honest run may
+abort), `misfit` (shapes or rings), `missing` (an output is not where it should be), `open-sharing` (one
+party has every piece).
 """
 
 from __future__ import annotations
@@ -184,7 +186,9 @@ def claims(**fields: Any) -> Fault:
     """The record claims something else of its first output."""
 
     def change(p: ir.Protocol) -> ir.Protocol:
-        return msgspec.structs.replace(p, outputs=(msgspec.structs.replace(p.outputs[0], **fields), *p.outputs[1:]))
+        return msgspec.structs.replace(
+            p, outputs=(msgspec.structs.replace(p.outputs[0], **fields), *p.outputs[1:])
+        )
 
     return change
 
@@ -211,7 +215,9 @@ def all_of(*faults: Fault) -> Fault:
 
 def wide_range(p: ir.Protocol) -> ir.Protocol:
     """Nothing is known of the range of the inputs."""
-    return msgspec.structs.replace(p, inputs=tuple(msgspec.structs.replace(i, range_bits=0) for i in p.inputs))
+    return msgspec.structs.replace(
+        p, inputs=tuple(msgspec.structs.replace(i, range_bits=0) for i in p.inputs)
+    )
 
 
 def third_piece(p: ir.Protocol) -> ir.Protocol:
@@ -220,12 +226,28 @@ def third_piece(p: ir.Protocol) -> ir.Protocol:
     given = msgspec.structs.replace(p.inputs[0], holding=holding)
     output = msgspec.structs.replace(p.outputs[0], holding=holding)
     more = [
-        msgspec.structs.replace(st, party="p2", target="z.p2", value=with_names(st.value, {"x.p1": ref("x.p2")}))
+        msgspec.structs.replace(
+            st, party="p2", target="z.p2", value=with_names(st.value, {"x.p1": ref("x.p2")})
+        )
         for st in p.body
         if isinstance(st, ir.Assign) and st.party == "p1"
     ]
     parties = lib.parties("p0", "p1", "p2")
-    return msgspec.structs.replace(p, parties=parties, inputs=(given,), outputs=(output,), body=(*p.body, *more))
+    return msgspec.structs.replace(
+        p, parties=parties, inputs=(given,), outputs=(output,), body=(*p.body, *more)
+    )
+
+
+def _check(p: ir.Protocol, value: ir.Expr) -> ir.Protocol:
+    change: Callable[[ir.Statement], list[ir.Statement]] = lambda st: [  # noqa: E731
+        msgspec.structs.replace(st, value=value) if isinstance(st, ir.Check) else st
+    ]
+    return _body(p, change)
+
+
+def _secret_w(p: ir.Protocol) -> ir.Protocol:
+    given = msgspec.structs.replace(p.inputs[1], holding=ir.Clear(("server",)))
+    return msgspec.structs.replace(p, inputs=(p.inputs[0], given))
 
 
 X, Y = ref("x"), ref("y")
@@ -244,8 +266,11 @@ def _beaver_faults() -> list[tuple[str, Fault, str]]:
         ("unused draw", without("d_p0", "a_p0"), "view:p1"),
         ("the first party deals", merged("dealer", "p0"), "view:p0"),
         ("a share to the dealer", leaked("p0", "x.p0", "dealer"), "view:dealer"),
-        ("opened to the dealer too", all_of(leaked("p0", "d_p0", "dealer"), leaked("p1", "d_p1", "dealer")),
-         "view:dealer"),
+        (
+            "opened to the dealer too",
+            all_of(leaked("p0", "d_p0", "dealer"), leaked("p1", "d_p1", "dealer")),
+            "view:dealer",
+        ),
         ("the product of the openings left out", without("z.p0", "e", "d"), "output"),
     ]
 
@@ -291,8 +316,11 @@ FAULTS: dict[str, list[tuple[str, Fault, str]]] = {
         ("missing message", dropped("z.p0"), "output"),
         ("to the wrong party", sent_to("z.p0", "p1"), "view:p1"),
         ("two roles merged", merged("p1", "p0"), "view:p0"),
-        ("an even mask", all_of(computed("z.p0", sub(X, ir.Scale(2, ref("r")))),
-                                computed("z.p1", ir.Scale(2, ref("r")))), "view:p0"),
+        (
+            "an even mask",
+            all_of(computed("z.p0", sub(X, ir.Scale(2, ref("r")))), computed("z.p1", ir.Scale(2, ref("r")))),
+            "view:p0",
+        ),
         ("both pieces to one party", leaked("p1", "z.p1", "p0"), "view:p0"),
     ],
     "additive_add": [
@@ -314,14 +342,24 @@ FAULTS: dict[str, list[tuple[str, Fault, str]]] = {
         ("sign flipped", flipped("z"), "output"),
         ("a share counted twice", computed("z", add(ref("x.p0"), ref("x.p0"))), "output"),
         ("result handed on", leaked("client", "z", "p0"), "view:p0"),
-        ("one share sent twice as large", computed("z", add(ref("x.p0"), ir.Scale(2, ref("x.p1")))), "output"),
+        (
+            "one share sent twice as large",
+            computed("z", add(ref("x.p0"), ir.Scale(2, ref("x.p1")))),
+            "output",
+        ),
         ("nobody computes", lambda p: msgspec.structs.replace(p, body=p.body[:2]), "missing"),
     ],
     "beaver_multiply": _beaver_faults(),
     "beaver_matmul": [
         *_beaver_faults()[1:],
-        ("product the other way round", computed("c_p1", sub(ir.MatMul(add(ref("b_p0"), ref("b_p1")),
-         add(ref("a_p0"), ref("a_p1"))), ref("c_p0"))), "misfit"),
+        (
+            "product the other way round",
+            computed(
+                "c_p1",
+                sub(ir.MatMul(add(ref("b_p0"), ref("b_p1")), add(ref("a_p0"), ref("a_p1"))), ref("c_p0")),
+            ),
+            "misfit",
+        ),
     ],
     "replicated_share": [
         ("mask reused across entries", one_row("z.1"), "view:p2"),
@@ -385,49 +423,123 @@ FAULTS: dict[str, list[tuple[str, Fault, str]]] = {
         ("one mask for both", renamed("z.2", ref("z.0"), "v"), "knowledge"),
     ],
     "arithmetic_to_boolean": [
-        ("no mask on the result", computed("z.p1", ir.Call("bits", (add(ref("x.p0"), ref("x.p1")),),
-         lib.t(("n", 8), ir.Ring(2)))), "view:p1"),
+        (
+            "no mask on the result",
+            computed("z.p1", ir.Call("bits", (add(ref("x.p0"), ref("x.p1")),), lib.t(("n", 8), ir.Ring(2)))),
+            "view:p1",
+        ),
         ("mask reused across words", one_row("z.p0"), "view:p1"),
         ("mask reused across calls", long_lived("z.p0"), "view:p1"),
         ("a share to the other party", leaked("p1", "x.p1", "p0"), "view:p0"),
         ("result shares to one party", leaked("p1", "z.p1", "p0"), "view:p0"),
         ("missing message", dropped("x.p1"), "knowledge"),
-        ("one share only", computed("z.p1", sub(ir.Call("bits", (add(ref("x.p0"), ref("x.p0")),),
-         lib.t(("n", 8), ir.Ring(2))), ref("z.p0"))), "output"),
+        (
+            "one share only",
+            computed(
+                "z.p1",
+                sub(
+                    ir.Call("bits", (add(ref("x.p0"), ref("x.p0")),), lib.t(("n", 8), ir.Ring(2))),
+                    ref("z.p0"),
+                ),
+            ),
+            "output",
+        ),
         ("both pieces to p0", sent_to("z.p1", "p0"), "view:p0"),
     ],
     "freivalds": [
         ("wrong product", computed("y", ir.MatMul(ir.Scale(2, X), ref("w"))), "output"),
-        ("check of another vector", lambda p: _check(p, sub(ir.MatMul(ref("y"), ref("r")), ref("r"))), "misfit"),
-        ("check against twice the product", lambda p: _check(p, sub(ir.Scale(2, ir.MatMul(ref("y"), ref("r"))),
-         ir.MatMul(X, ir.MatMul(ref("w"), ref("r"))))), "abort"),
+        (
+            "check of another vector",
+            lambda p: _check(p, sub(ir.MatMul(ref("y"), ref("r")), ref("r"))),
+            "misfit",
+        ),
+        (
+            "check against twice the product",
+            lambda p: _check(
+                p,
+                sub(ir.Scale(2, ir.MatMul(ref("y"), ref("r"))), ir.MatMul(X, ir.MatMul(ref("w"), ref("r")))),
+            ),
+            "abort",
+        ),
         ("missing message", dropped("y"), "knowledge"),
         ("to nobody who needs it", sent_to("y", "server"), "knowledge"),
-        ("the server does not have x", lambda p: msgspec.structs.replace(
-            p, inputs=(msgspec.structs.replace(p.inputs[0], holding=ir.Clear(("client",))), *p.inputs[1:])),
-         "knowledge"),
-        ("the check reveals w", lambda p: _secret_w(p), "knowledge"),
+        (
+            "the server does not have x",
+            lambda p: msgspec.structs.replace(
+                p, inputs=(msgspec.structs.replace(p.inputs[0], holding=ir.Clear(("client",))), *p.inputs[1:])
+            ),
+            "knowledge",
+        ),
+        ("the check reveals w", _secret_w, "knowledge"),
         ("operand transposed", computed("y", ir.MatMul(ir.Transpose(X), ref("w"))), "misfit"),
     ],
     "garbled_table": [
-        ("mask left out", computed("y.e", ir.Call("square", (X,), lib.t(("n",), ir.Ring(256)),
-         table=tuple((i * i) % 256 for i in range(256)))), "view:evaluator"),
+        (
+            "mask left out",
+            computed(
+                "y.e",
+                ir.Call(
+                    "square",
+                    (X,),
+                    lib.t(("n",), ir.Ring(256)),
+                    table=tuple((i * i) % 256 for i in range(256)),
+                ),
+            ),
+            "view:evaluator",
+        ),
         ("mask reused across entries", one_row("y.c"), "view:evaluator"),
         ("mask reused across calls", long_lived("y.c"), "view:evaluator"),
         ("mask to the evaluator", leaked("client", "y.c", "evaluator"), "view:evaluator"),
         ("input to the evaluator", leaked("client", "x", "evaluator"), "view:evaluator"),
-        ("sign flipped", computed("y.e", add(ir.Call("square", (X,), lib.t(("n",), ir.Ring(256)),
-         table=tuple((i * i) % 256 for i in range(256))), ref("y.c"))), "output"),
-        ("another table", computed("y.e", sub(ir.Call("cube", (X,), lib.t(("n",), ir.Ring(256)),
-         table=tuple((i * i * i) % 256 for i in range(256))), ref("y.c"))), "output"),
+        (
+            "sign flipped",
+            computed(
+                "y.e",
+                add(
+                    ir.Call(
+                        "square",
+                        (X,),
+                        lib.t(("n",), ir.Ring(256)),
+                        table=tuple((i * i) % 256 for i in range(256)),
+                    ),
+                    ref("y.c"),
+                ),
+            ),
+            "output",
+        ),
+        (
+            "another table",
+            computed(
+                "y.e",
+                sub(
+                    ir.Call(
+                        "cube",
+                        (X,),
+                        lib.t(("n",), ir.Ring(256)),
+                        table=tuple((i * i * i) % 256 for i in range(256)),
+                    ),
+                    ref("y.c"),
+                ),
+            ),
+            "output",
+        ),
         ("missing message", dropped("x"), "knowledge"),
         ("roles merged", merged("client", "evaluator"), "open-sharing"),
     ],
     "crt_lookup": [
         ("mask reused across entries", one_row("y.client"), "view:evaluator"),
         ("mask reused across calls", long_lived("y.client"), "view:evaluator"),
-        ("residues swapped", computed("joined", add(ir.Scale(6, ir.Cast(ref("x3"), ir.Ring(15))),
-         ir.Scale(10, ir.Cast(ref("x5"), ir.Ring(15))))), "output"),
+        (
+            "residues swapped",
+            computed(
+                "joined",
+                add(
+                    ir.Scale(6, ir.Cast(ref("x3"), ir.Ring(15))),
+                    ir.Scale(10, ir.Cast(ref("x5"), ir.Ring(15))),
+                ),
+            ),
+            "output",
+        ),
         ("a residue to the evaluator", leaked("client", "x3", "evaluator"), "view:evaluator"),
         ("missing message", dropped("x5"), "knowledge"),
         ("both pieces to the evaluator", sent_to("y.client", "evaluator"), "view:evaluator"),
@@ -440,13 +552,19 @@ FAULTS: dict[str, list[tuple[str, Fault, str]]] = {
         ("the other message too", leaked("sender", "m0", "receiver"), "view:receiver"),
         ("choice to the sender", leaked("receiver", "b", "sender"), "view:sender"),
         ("result to the sender", leaked("receiver", "m", "sender"), "view:sender"),
-        ("messages swapped", computed("m", add(ref("m1"), ir.Mul(ir.Cast(ref("b"), lib.Z64),
-         sub(ref("m0"), ref("m1"))))), "output"),
+        (
+            "messages swapped",
+            computed("m", add(ref("m1"), ir.Mul(ir.Cast(ref("b"), lib.Z64), sub(ref("m0"), ref("m1"))))),
+            "output",
+        ),
         ("missing choice", dropped("b"), "knowledge"),
         ("missing message", dropped("m1"), "knowledge"),
         ("sum of both", computed("m", add(ref("m0"), ref("m1"))), "output"),
-        ("choice in the wrong ring", computed("m", add(ref("m0"), ir.Mul(ref("b"), sub(ref("m1"), ref("m0"))))),
-         "misfit"),
+        (
+            "choice in the wrong ring",
+            computed("m", add(ref("m0"), ir.Mul(ref("b"), sub(ref("m1"), ref("m0"))))),
+            "misfit",
+        ),
     ],
     "encrypted_linear": [
         ("the server decrypts", leaked("client", "x", "server"), "view:server"),
@@ -460,15 +578,3 @@ FAULTS: dict[str, list[tuple[str, Fault, str]]] = {
         ("twice", computed("y", ir.Scale(2, ir.MatMul(X, ref("w")))), "output"),
     ],
 }
-
-
-def _check(p: ir.Protocol, value: ir.Expr) -> ir.Protocol:
-    change: Callable[[ir.Statement], list[ir.Statement]] = lambda st: [  # noqa: E731
-        msgspec.structs.replace(st, value=value) if isinstance(st, ir.Check) else st
-    ]
-    return _body(p, change)
-
-
-def _secret_w(p: ir.Protocol) -> ir.Protocol:
-    given = msgspec.structs.replace(p.inputs[1], holding=ir.Clear(("server",)))
-    return msgspec.structs.replace(p, inputs=(p.inputs[0], given))

@@ -1,8 +1,9 @@
 """Random small protocols: sound ones, and ones with the faults that the side conditions are there for.
 
-Two parties compute, a third deals; every protocol has at least three messages and a product. What is drawn at
-random: rings (also two of them in one protocol), shapes, slices, permutations, broadcasts, PRF streams shared or
-reused, lifetimes, masks that are reused, scaled, lifted or missing, outputs with and without draws.
+Two parties compute, a third deals; every protocol has at least three messages and a product. What is drawn
+at random: rings (also two of them in one protocol), shapes, slices, permutations, broadcasts, PRF streams
+shared or reused, lifetimes, masks that are reused, scaled, lifted or missing, outputs with and without
+draws.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ class Maker:
     def __init__(self, rng: Random, bits: int) -> None:
         self.rng, self.bits = rng, bits
         self.modulus = rng.choice((2, 2, 4, 4, 4, 8))
-        self.size = rng.choice((1, 2)) if self.modulus == 2 or (self.modulus == 4 and rng.random() < 0.4) else 1
+        self.size = (
+            rng.choice((1, 2)) if self.modulus == 2 or (self.modulus == 4 and rng.random() < 0.4) else 1
+        )
         self.body: list[ir.Statement] = []
         self.inputs: list[ir.Input] = []
         self.outputs: list[ir.Output] = []
@@ -59,7 +62,7 @@ class Maker:
             holders = ("A", "B")
         type_ = self.type(size, modulus)
         if "C" in holders and rng.random() < 0.6:
-            self.prf_draw(name, type_, holders, modulus, size)
+            self.prf_draw(name, type_, holders)
         else:
             life: ir.Lifetime = "session" if self.long_lived and rng.random() < 0.3 else "execution"
             self.body.append(ir.Draw(name, type_, holders, lifetime=life))
@@ -67,7 +70,7 @@ class Maker:
         self.fresh.append(name)
         return name
 
-    def prf_draw(self, name: str, type_: ir.TensorType, holders: tuple[str, ...], modulus: int, size: int) -> None:
+    def prf_draw(self, name: str, type_: ir.TensorType, holders: tuple[str, ...]) -> None:
         rng = self.rng
         keys = [s.name for s in self.body if isinstance(s, ir.KeyDraw)]
         if not keys or rng.random() < 0.3:
@@ -79,7 +82,9 @@ class Maker:
         key = rng.choice(keys)
         label = name
         if rng.random() < 0.12:
-            used = [s.via.label[0] for s in self.body if isinstance(s, ir.Draw) and isinstance(s.via, ir.ViaPrf)]
+            used = [
+                s.via.label[0] for s in self.body if isinstance(s, ir.Draw) and isinstance(s.via, ir.ViaPrf)
+            ]
             label = rng.choice(used) if used else name
         counter = ("counter",) if rng.random() < 0.5 else ()
         self.body.append(ir.Draw(name, type_, holders, ir.ViaPrf(key, (label, *counter))))

@@ -1,6 +1,7 @@
 """Random protocols judged twice: by the prover, and by complete enumeration.
 
-`python tests/protocol/judging.py 100000` is the long run; it prints the figures that `docs/soundness.md` quotes.
+`python tests/protocol/judging.py 100000` is the long run; it prints the figures that `docs/soundness.md`
+quotes.
 """
 
 from __future__ import annotations

@@ -31,7 +31,9 @@ def additive(*names: str) -> ir.Shared:
     return ir.Shared("additive", tuple(ir.Piece(n, (n,)) for n in names))
 
 
-def masked_linear(ring: ir.Number = Z64, shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m", "k", "n")) -> ir.Protocol:
+def masked_linear(
+    ring: ir.Number = Z64, shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m", "k", "n")
+) -> ir.Protocol:
     m, k, n = shape
     r, s = t((m, k), ring), t((m, n), ring)
     w = ir.Transpose(ref("w"))
@@ -115,12 +117,16 @@ def beaver(ring: ir.Number = Z64, shape: tuple[ir.Dim, ...] = ("n",)) -> ir.Prot
     return _beaver("beaver_multiply", v, v, v, ir.Mul)
 
 
-def beaver_matmul(ring: ir.Number = Z64, shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m", "k", "n")) -> ir.Protocol:
+def beaver_matmul(
+    ring: ir.Number = Z64, shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m", "k", "n")
+) -> ir.Protocol:
     m, k, n = shape
     return _beaver("beaver_matmul", t((m, k), ring), t((k, n), ring), t((m, n), ring), ir.MatMul)
 
 
-def _beaver(name: str, tx: ir.TensorType, ty: ir.TensorType, tz: ir.TensorType, times: type[ir.Mul]) -> ir.Protocol:
+def _beaver(
+    name: str, tx: ir.TensorType, ty: ir.TensorType, tz: ir.TensorType, times: type[ir.Mul]
+) -> ir.Protocol:
     body: list[ir.Statement] = []
     for p in ("p0", "p1"):
         body.append(ir.KeyDraw(f"k_{p}", ("dealer", p), origin=10))
@@ -182,7 +188,9 @@ def replicated_multiply(ring: ir.Number = Z64, shape: tuple[ir.Dim, ...] = ("n",
     return _replicated("replicated_multiply", v, v, v, ir.Mul)
 
 
-def replicated_matmul(ring: ir.Number = Z64, shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m", "k", "n")) -> ir.Protocol:
+def replicated_matmul(
+    ring: ir.Number = Z64, shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m", "k", "n")
+) -> ir.Protocol:
     m, k, n = shape
     return _replicated("replicated_matmul", t((m, k), ring), t((k, n), ring), t((m, n), ring), ir.MatMul)
 
@@ -194,7 +202,9 @@ def _replicated(
     body: list[ir.Statement] = []
     for i, p in enumerate(THREE):
         body.append(ir.KeyDraw(f"k{i}", (p, THREE[i - 1]), "session", origin=10))
-        body.append(ir.Draw(f"f{i}", tz, (p, THREE[i - 1]), ir.ViaPrf(f"k{i}", ("zero", "counter")), origin=11))
+        body.append(
+            ir.Draw(f"f{i}", tz, (p, THREE[i - 1]), ir.ViaPrf(f"k{i}", ("zero", "counter")), origin=11)
+        )
     for i, p in enumerate(THREE):
         j = (i + 1) % 3
         products = add(
@@ -254,7 +264,9 @@ def local_truncation(bits: int = 16, range_bits: int = 40, n: ir.Dim = "n") -> i
     )
 
 
-def masked_truncation(bits: int = 16, range_bits: int = 20, mask_bits: int = 62, n: ir.Dim = "n") -> ir.Protocol:
+def masked_truncation(
+    bits: int = 16, range_bits: int = 20, mask_bits: int = 62, n: ir.Dim = "n"
+) -> ir.Protocol:
     """A dealer shares an integer mask and its shift; the masked value is opened and shifted in the clear."""
     v, offset = t((n,)), 1 << range_bits
     m = t((n,), ir.Integer(mask_bits))
@@ -263,7 +275,9 @@ def masked_truncation(bits: int = 16, range_bits: int = 20, mask_bits: int = 62,
         ir.Draw("m_p0", v, ("dealer", "p0"), origin=11),
         ir.Draw("h_p0", v, ("dealer", "p0"), origin=12),
         ir.Assign("dealer", "m_p1", sub(ir.Cast(ref("m"), Z64), ref("m_p0")), "offline", origin=13),
-        ir.Assign("dealer", "h_p1", sub(ir.Cast(ir.Shift(ref("m"), bits), Z64), ref("h_p0")), "offline", origin=14),
+        ir.Assign(
+            "dealer", "h_p1", sub(ir.Cast(ir.Shift(ref("m"), bits), Z64), ref("h_p0")), "offline", origin=14
+        ),
         ir.Send("dealer", ("p1",), "m_p1", "offline", origin=15),
         ir.Send("dealer", ("p1",), "h_p1", "offline", origin=16),
         ir.Bundle("mask", "entry", ("m_p0", "m_p1", "h_p0", "h_p1"), origin=17),
@@ -356,7 +370,8 @@ def freivalds(ring: ir.Number = Z64, shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m"
 
 
 def garbled_table(n: ir.Dim = "n") -> ir.Protocol:
-    """A one-use garbled table as an ideal party: y.evaluator = table[x] + mask, the mask known to the garbler."""
+    """A one-use garbled table as an ideal party: y.evaluator = table[x] + mask, the mask known to the
+    garbler."""
     q7 = ir.Ring(256)
     v = t((n,), q7)
     table = tuple((i * i) % 256 for i in range(256))
@@ -365,8 +380,15 @@ def garbled_table(n: ir.Dim = "n") -> ir.Protocol:
         "garbled_table",
         (*parties("client", "evaluator"), primitive),
         (ir.Input("x", v, ir.Clear(("client",)), origin=1),),
-        (ir.Output("y", v, ir.Shared("masked", (ir.Piece("e", ("evaluator",)), ir.Piece("c", ("client",)))),
-                   ir.Call("square", (X,), v, table=table), origin=2),),
+        (
+            ir.Output(
+                "y",
+                v,
+                ir.Shared("masked", (ir.Piece("e", ("evaluator",)), ir.Piece("c", ("client",)))),
+                ir.Call("square", (X,), v, table=table),
+                origin=2,
+            ),
+        ),
         (
             ir.Bundle("bundle", "entry", ("y.c",), origin=3),
             ir.Draw("y.c", v, ("client", "table"), origin=4),
@@ -389,7 +411,15 @@ def crt_lookup(n: ir.Dim = "n") -> ir.Protocol:
         "crt_lookup",
         (*parties("client", "evaluator"), primitive),
         (ir.Input("x", v, ir.Clear(("client",)), origin=1),),
-        (ir.Output("y", out, additive("client", "evaluator"), ir.Call("f", (ref("x"),), out, table=table), origin=2),),
+        (
+            ir.Output(
+                "y",
+                out,
+                additive("client", "evaluator"),
+                ir.Call("f", (ref("x"),), out, table=table),
+                origin=2,
+            ),
+        ),
         (
             ir.Assign("client", "x3", ir.Cast(X, three), origin=3),
             ir.Assign("client", "x5", ir.Cast(X, five), origin=4),
@@ -428,7 +458,8 @@ def oblivious_transfer(n: ir.Dim = "n") -> ir.Protocol:
 
 
 def encrypted_linear(shape: tuple[ir.Dim, ir.Dim, ir.Dim] = ("m", "k", "n")) -> ir.Protocol:
-    """Homomorphic evaluation as an ideal party: the client's ciphertext, the server's weights, the result back."""
+    """Homomorphic evaluation as an ideal party: the client's ciphertext, the server's weights, the result
+    back."""
     m, k, n = shape
     primitive = ir.Party("he", ir.Assumption("homomorphic-encryption", 128), ir.IdealCost(2, 4096))
     return ir.Protocol(

@@ -1,8 +1,8 @@
 """Random two-step compositions: a protocol that makes a sharing, and one that uses it.
 
-Three parties hold additive pieces. The first step shares, adds, or shares badly (a piece is the secret itself, two
-values get the same pieces); the second opens, opens a piece, masks with a piece, multiplies, or adds masks. Both
-have stated meanings, so the prover may take each by its own proof.
+Three parties hold additive pieces. The first step shares, adds, or shares badly (a piece is the secret
+itself, two values get the same pieces); the second opens, opens a piece, masks with a piece, multiplies, or
+adds masks. Both have stated meanings, so the prover may take each by its own proof.
 """
 
 from __future__ import annotations
@@ -142,4 +142,6 @@ def random_pair(rng: Random) -> tuple[Composition, frozenset[str]]:
         Instance(one, ROLES, (("x", "x"), ("y", "y")), (("z", "z"),)),
         Instance(two, ROLES, (("z", "z"), ("w", "w")), (("o", "o"),)),
     )
-    return Composition("pair", _parties(), inputs, outputs, steps), frozenset(rng.choice((("B",), ("B",), ("C",))))
+    return Composition("pair", _parties(), inputs, outputs, steps), frozenset(
+        rng.choice((("B",), ("B",), ("C",)))
+    )

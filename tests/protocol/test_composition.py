@@ -107,7 +107,8 @@ def _apart(plan: Composition) -> Composition:
 
 def _dealt_by_message(protocol: ir.Protocol) -> ir.Protocol:
     body = tuple(
-        msgspec.structs.replace(s, via=ir.ViaMessage()) if isinstance(s, ir.Draw) else s for s in protocol.body
+        msgspec.structs.replace(s, via=ir.ViaMessage()) if isinstance(s, ir.Draw) else s
+        for s in protocol.body
     )
     return msgspec.structs.replace(protocol, body=tuple(s for s in body if not isinstance(s, ir.KeyDraw)))
 

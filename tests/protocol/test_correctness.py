@@ -1,4 +1,5 @@
-"""Every library protocol, executed from its data, computes its operator: exhaustively where small, else at random."""
+"""Every library protocol, executed from its data, computes its operator: exhaustively where small, else at
+random."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def test_random_values(name: str, seed: int) -> None:
     assert all(output_right(protocol, o.name, inputs, run) for o in protocol.outputs)
 
 
-def _source(seed: int):  # noqa: ANN202
+def _source(seed: int):
     rng = Random(1000 + seed)
     return lambda _: rng
 
@@ -58,7 +59,9 @@ def test_over_small_rings(name: str, modulus: int) -> None:
         return
     for seed in range(1000):
         inputs = random_inputs(protocol, Random(seed))
-        assert output_right(protocol, protocol.outputs[0].name, inputs, execute(protocol, {}, inputs, _source(seed)))
+        assert output_right(
+            protocol, protocol.outputs[0].name, inputs, execute(protocol, {}, inputs, _source(seed))
+        )
 
 
 def _variables(protocol: ir.Protocol) -> int:
@@ -66,8 +69,17 @@ def _variables(protocol: ir.Protocol) -> int:
     return pieces + sum(isinstance(s, ir.Draw) for s in protocol.body)
 
 
-@pytest.mark.parametrize("name", ["masked_linear", "additive_share", "additive_add", "replicated_share",
-                                  "replicated_reveal", "additive_to_replicated"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "masked_linear",
+        "additive_share",
+        "additive_add",
+        "replicated_share",
+        "replicated_reveal",
+        "additive_to_replicated",
+    ],
+)
 def test_views_over_small_rings(name: str) -> None:
     """What is proved for every ring and size is independent by enumeration at one entry modulo 4."""
     protocol = MAKERS[name](ir.Ring(4))

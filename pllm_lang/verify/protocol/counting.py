@@ -1,8 +1,9 @@
 """Complete enumeration at 2 to 4 bits: two inputs that give a coalition's view different distributions.
 
-In: a protocol and a coalition that no linear combination told apart. The text is taken over rings of at most 4
-bits and one entry an axis (where it fits), every input and draw is executed exactly, and views are counted.
-Out: a `Leak` that says which view is more frequent under one of two inputs with the same allowed outputs.
+In: a protocol and a coalition that no linear combination told apart. The text is taken over rings of at
+most 4 bits and one entry an axis (where it fits), every input and draw is executed exactly, and views are
+counted. Out: a `Leak` that says which view is more frequent under one of two inputs with the same allowed
+outputs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Key: TypeAlias = tuple[tuple[int, ...], ...]
 def counted_leak(
     protocol: ir.Protocol, coalition: frozenset[str], allowed: Sequence[ir.Expr] = ()
 ) -> Leak | None:
-    """The first pair of inputs whose views differ in distribution, at the smallest instance that shows one."""
+    """The first pair of inputs whose views differ in distribution, at the smallest instance that shows
+    one."""
     for setting in settings_of(protocol, (1, 2)):
         for modulus in RINGS:
             small = with_rings(setting.protocol, lambda n, m=modulus: _narrowed(n, m))
@@ -47,12 +49,16 @@ def counted_leak(
 
 
 class _TooMany(Exception):
-    pass
+    """Not counted: too many executions, or something that one execution does not show."""
 
 
 def _narrowed(number: ir.Number, modulus: int) -> ir.Number:
     """A power-of-two ring above `modulus` becomes it; the rest stays."""
-    if isinstance(number, ir.Ring) and number.modulus > modulus and number.modulus & (number.modulus - 1) == 0:
+    if (
+        isinstance(number, ir.Ring)
+        and number.modulus > modulus
+        and number.modulus & (number.modulus - 1) == 0
+    ):
         return ir.Ring(modulus)
     return number
 
@@ -67,15 +73,17 @@ def _counted(
     seen: dict[Key, tuple[Inputs, Counter[Key]]] = {}
     for inputs in _all_inputs(protocol):
         views: Counter[Key] = Counter()
-        learnt: Key = ()
+        learnt: set[Key] = set()
         for values in _all_tensors([st.type for st in draws]):
             scripted = _Scripted(dict(zip([st.name for st in draws], values, strict=True)))
             run = execute(protocol, {}, inputs, scripted.source)
             known = tuple(scripted.values[st.name].entries for st in draws if coalition & set(st.holders))
             sent = [s for s in run.sent if s.sender not in coalition and coalition & set(s.receivers)]
             views[(*known, *(s.value.entries for s in sent))] += 1
-            learnt = tuple(allowed_values(protocol, coalition, allowed, inputs, run, 1))
-        key = (*_own(protocol, coalition, inputs), *learnt)
+            learnt.add(tuple(allowed_values(protocol, coalition, allowed, inputs, run, 1)))
+        if len(learnt) != 1:
+            raise _TooMany  # an output with draws: not something that inputs can be compared by
+        key = (*_own(protocol, coalition, inputs), *learnt.pop())
         if key not in seen:
             seen[key] = (inputs, views)
         elif seen[key][1] != views:

@@ -124,11 +124,12 @@ def remainder(index: Index, n: int, dims: Dims) -> Index:
 
 def lookup(table: tuple[int, ...], index: Index) -> Index:
     """`table[index]`; tables that are rising arithmetic progressions are written as such."""
-    if not index[1]:
-        return constant(table[int(index[0])])
-    step = table[1] - table[0] if len(table) > 1 else 0
-    if step >= 0 and all(b - a == step for a, b in pairwise(table)):
-        return linear(table[0], [(step, index)])
+    const, terms = index
+    if not terms:
+        return constant(table[const])
+    steps = {b - a for a, b in pairwise(table)} or {0}
+    if len(steps) == 1 and min(steps) >= 0:
+        return linear(table[0], [(min(steps), index)])
     return 0, ((1, ("g", table, index)),)
 
 
@@ -163,7 +164,8 @@ def _permute_base(base: Base, place: dict[int, int]) -> Base:
 def variables(index: Index) -> set[int]:
     found: set[int] = set()
     for _, base in index[1]:
-        found |= {base[1]} if base[0] == "v" else variables(base[2] if base[0] == "g" else base[1])
+        inner: Index = base[2] if base[0] == "g" else base[1]
+        found |= {base[1]} if base[0] == "v" else variables(inner)
     return found
 
 
@@ -174,9 +176,11 @@ def value_at(index: Index, point: Sequence[int]) -> int:
 
 def _base_at(base: Base, point: Sequence[int]) -> int:
     if base[0] == "v":
-        return point[base[1]]
+        v: int = base[1]
+        return point[v]
     if base[0] == "g":
-        return base[1][value_at(base[2], point)]
+        table: tuple[int, ...] = base[1]
+        return table[value_at(base[2], point)]
     inner = value_at(base[1], point)
     n: int = base[2]
     return inner // n if base[0] == "d" else inner % n
@@ -217,8 +221,9 @@ def inverse(entry: Sequence[Index], leaf_shape: Dims, term_shape: Dims) -> tuple
     for coef, base in sorted(flat[1], key=lambda term: term[0]):
         if base[0] != "v" or coef != expected or base[1] in axes:
             return None
-        axes[base[1]] = coef
-        expected *= term_shape[base[1]]
+        v: int = base[1]
+        axes[v] = coef
+        expected *= term_shape[v]
     size = 1
     for dim in leaf_shape:
         size *= dim
@@ -248,7 +253,7 @@ def _open_tables(flat: Index, dims: Dims) -> tuple[Index | None, dict[int, tuple
         table, inner = base[1], base[2]
         if len(inner[1]) != 1 or inner[0] or inner[1][0][0] != 1 or inner[1][0][1][0] != "v":
             return None, {}
-        v = inner[1][0][1][1]
+        v: int = inner[1][0][1][1]
         if v in tables or v in plain or sorted(table) != list(range(dims[v])):
             return None, {}
         tables[v] = table

@@ -34,7 +34,7 @@ def settings_of(protocol: ir.Protocol, numbers: tuple[int, ...] = (2, 3)) -> lis
         return [Setting(protocol, "")]
     out: list[Setting] = []
     for size in numbers:
-        numbers = dict.fromkeys(symbols, size) | {str(d): size for d in large}
+        chosen: dict[str, int] = dict.fromkeys(symbols, size) | {str(d): size for d in large}
         names = [f"{s} = {size}" for s in symbols] + [f"{d} reduced to {size}" for d in large]
         out.append(Setting(with_sizes(protocol, chosen), ", ".join(names)))
     return out

@@ -218,7 +218,9 @@ def _tensors(
 def shown_inputs(inputs: Inputs) -> tuple[str, ...]:
     """For people: `x = [1, 2]`, with the execution's number where there are several."""
     several = max(run for _, run in inputs) > 1
-    return tuple(f"{n}{run if several and run else ''} = {list(t.entries)}" for (n, run), t in sorted(inputs.items()))
+    return tuple(
+        f"{n}{run if several and run else ''} = {list(t.entries)}" for (n, run), t in sorted(inputs.items())
+    )
 
 
 # ---- outputs ----
