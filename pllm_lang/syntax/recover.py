@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from pllm_lang.syntax.machine import Lexeme, Stack, run
 from pllm_lang.syntax.table import BEGIN
-from pllm_lang.syntax.trouble import Trouble, column, fits, is_line_first, line_end, line_start, token
+from pllm_lang.syntax.trouble import (
+    Trouble,
+    begins_line,
+    column,
+    fits,
+    is_line_first,
+    line_end,
+    line_start,
+    token,
+)
 
 # The smallest head of each kind of block.
 _HEADS = {
@@ -61,7 +70,18 @@ def recover(trouble: Trouble, stack: Stack, intended: str) -> int:
     if is_head and _fits_head(trouble, intended) and (brace := _find_brace(trouble, margin)) is not None:
         _feed(trouble, stack, HEADS[intended])
         return brace
+    if start < trouble.first and _reads_on(trouble, stack, start):
+        return start
     return _next_line(trouble, stack, margin)
+
+
+def _reads_on(trouble: Trouble, stack: Stack, start: int) -> bool:
+    """Whether the text from here through the trouble is the beginning of a line.
+
+    Its first words were taken for the end of the line before, which lacks a value.
+    """
+    kinds = [token(trouble, index).kind for index in range(start, trouble.at + 1)]
+    return fits(trouble, *kinds, states=tuple(stack.states))
 
 
 def _drop_line(trouble: Trouble, stack: Stack) -> None:
@@ -197,4 +217,4 @@ def _begins_by_keyword(trouble: Trouble, stack: Stack, index: int) -> bool:
 
 def _begins_hard(trouble: Trouble, stack: Stack, index: int) -> bool:
     """As a keyword, not as a soft one."""
-    return trouble.machine.table.actions[stack.states[-1]].get(trouble.tokens[index][0], 0) >= BEGIN
+    return begins_line(trouble.machine, stack.states, trouble.tokens[index][0])

@@ -195,14 +195,28 @@ def _after(trouble: Trouble, kind: str) -> int | None:
     return states[-1] if fitting else None
 
 
+def begins_line(machine: Machine, states: list[int], kind: int) -> bool:
+    """Whether a keyword, as a keyword, begins a line on a stack of bare states."""
+    stack = list(states)
+    move = machine.table.actions[stack[-1]].get(kind)
+    while move is not None and move < 0:
+        _reduce(machine, stack, move)
+        move = machine.table.actions[stack[-1]].get(kind)
+    return move is not None and move >= BEGIN
+
+
+def _reduce(machine: Machine, stack: list[int], move: int) -> None:
+    rule = machine.rules[~move]
+    if rule.size:
+        del stack[-rule.size :]
+    stack.append(machine.table.gotos[stack[-1]][rule.lhs])
+
+
 def shift(machine: Machine, stack: list[int], kind: int) -> bool:
     """Move a stack of bare states over one token."""
     move = machine.rows[stack[-1]].get(kind)
     while move is not None and move < 0:
-        rule = machine.rules[~move]
-        if rule.size:
-            del stack[-rule.size :]
-        stack.append(machine.table.gotos[stack[-1]][rule.lhs])
+        _reduce(machine, stack, move)
         move = machine.rows[stack[-1]].get(kind)
     if move is None:
         return False

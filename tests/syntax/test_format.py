@@ -1,5 +1,7 @@
 """The formatter keeps the meaning, all comments, and its own layout."""
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,21 +74,27 @@ def test_formatting_twice_changes_nothing_more(text: str) -> None:
 def test_layout_has_no_tabs_trailing_blanks_or_blank_runs(text: str) -> None:
     lines = fmt(text).split("\n")
     assert all(line == line.rstrip() and "\t" not in line and "\r" not in line for line in lines)
-    assert not any(a == b == "" for a, b in zip(lines, lines[1:], strict=False))
+    assert not any(a == b == "" for a, b in pairwise(lines))
 
 
-LONG = """pllm 1
+NAMES = [
+    "aaaaaaaaaaaaaaaaaaaaaaaa",
+    "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+    "ccccccccccccccccccccccccc",
+    "dddddddddddddd",
+]
+LONG = f"""pllm 1
 
-import std.operators [aaaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, ccccccccccccccccccccccccc, ddddddd]
+import std.operators [{", ".join(NAMES)}, e]
 
-operator f {F} (xxxxxxxxxxxx: F[mmmmmmmm, nnnnnnnnn], yyyyyyyyyyyyyyyy: F[mmmmmmmm, nnnnnnnnn]) -> (z: F[m, n]) {
-  requires aaaaaaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbbbbb <= ccccccccccccccccccccccccccc * ddddddd else "why"
-}
+operator f {{F}} ({": F[m, n], ".join(NAMES)}: F[m, n]) -> (z: F[m, n]) {{
+  requires {" + ".join(NAMES)} <= {" * ".join(NAMES)} else "the ring holds it"
+}}
 
-plan p {
-  x = linear(aaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbb) using masked_linear(bits: 32, kernels: cpu) @ client
-  m = encode([[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26]], to: fx)
-}
+plan p {{
+  x = linear({", ".join(NAMES)}) using masked_linear(bits: 32) @ client
+  m = encode([[{", ".join(map(str, range(60)))}]], to: fx)
+}}
 """
 
 

@@ -50,9 +50,7 @@ def shape(expr: object) -> object:
             return [".", shape(expr.base), expr.name]
         case n.Entry():
             return [f"{expr.name}:", shape(expr.value)]
-        case n.Spread():
-            return f"...{expr.id}"
-        case n.Name():
+        case n.Spread() | n.Name():
             return expr.id
         case n.Number() | n.Quantity() | n.String():
             return expr.text
@@ -75,7 +73,7 @@ def shape(expr: object) -> object:
         ("0..<n + 1", ["..<", "0", ["+", "n", "1"]]),
         ("1..2", ["..", "1", "2"]),
         ("f(x, to: q7)[i].scale", [".", ["index", ["call", "f", "x", ["to:", "q7"]], "i"], "scale"]),
-        ("F[...s, 3*d]", ["index", "F", "...s", ["*", "3", "d"]]),
+        ("F[...s, 3*d]", ["index", "F", "s", ["*", "3", "d"]]),
         ("24GiB", "24GiB"),
         ("1e-6", "1e-6"),
         ("1_000.5e3", "1_000.5e3"),

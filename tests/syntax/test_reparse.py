@@ -32,8 +32,18 @@ pieces = st.sampled_from(
         "-",
         "1",
         ".",
+        *(
+            " + y",
+            " using m",
+            " @ p",
+            "public",
+            "w: 3",
+            "y = f(x)\n",
+            "\n  input z: f32[2]\n",
+            " else",
+            "## e",
+        ),
     ]
-    + [" + y", " using m", " @ p", "public", "w: 3", "y = f(x)\n", "\n  input z: f32[2]\n", " else", "## e"]
 )
 
 

@@ -161,7 +161,7 @@ def _unfinished(trouble: Trouble) -> int | None:
     """The index of a token behind which a value is missing."""
     bad, previous = here(trouble), before(trouble)
     start = line_start(trouble, trouble.at)
-    if trouble.first < start < trouble.at and _wants_value(token(trouble, start - 1)):
+    if 0 < start < trouble.at and _wants_value(token(trouble, start - 1)):
         kinds = [token(trouble, index).kind for index in range(start, trouble.at + 1)]
         if fits(trouble, *kinds, states=trouble.states[: trouble.level]):
             return start - 1

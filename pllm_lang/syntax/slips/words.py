@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pllm_lang.syntax.recover import DECLARATIONS
 from pllm_lang.syntax.slips.slip import Slip, edit, slip
-from pllm_lang.syntax.trouble import Trouble, after, before, fits, here, is_line_first, keywords, token
+from pllm_lang.syntax.trouble import (
+    Trouble,
+    after,
+    before,
+    begins_line,
+    fits,
+    here,
+    is_line_first,
+    keywords,
+    token,
+)
 from pllm_lang.text.similar import closest
 
 _PLAN = frozenset(["input", "weight", "state", "output", "repeat", "stage", "facts"])
@@ -63,7 +73,8 @@ def misspelt_keyword(trouble: Trouble) -> Slip | None:
             fix = edit(trouble, f"Write `{meant}`", word.start, word.end, meant)
             message = f"`{word.text}` is not a keyword"
             help_ = f"did you mean `{meant}`?"
-            return slip(trouble, "misspelt_keyword", message, word, help=help_, fix=fix, intended=meant)
+            first = meant if index == trouble.first else ""
+            return slip(trouble, "misspelt_keyword", message, word, help=help_, fix=fix, intended=first)
     return None
 
 
@@ -84,6 +95,9 @@ def misplaced_keyword(trouble: Trouble) -> Slip | None:
     """`input` in a record, `plan` inside a plan, `pllm 1` after the first declaration."""
     word = here(trouble) if trouble.first == trouble.at else token(trouble, trouble.first)
     if trouble.at - trouble.first > 1 or not (is_line_first(trouble, trouble.first)):
+        return None
+    below = list(trouble.states[: trouble.level])
+    if begins_line(trouble.machine, below, trouble.tokens[trouble.first][0]):
         return None
     if word.text == "pllm":
         message, home = "the edition stands at the top of the file", "move `pllm 1` to the first line"
