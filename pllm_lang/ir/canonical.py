@@ -13,6 +13,7 @@ although the meaning does not. Equal bytes always mean equal plans, because the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -21,10 +22,10 @@ from msgspec.structs import replace
 
 from pllm_lang.ir.colour import Colours, colours
 from pllm_lang.ir.content import with_contents, with_own_formats
-from pllm_lang.ir.plan import Input, Node, Output, Plan, Repeat, Stage, State, Weight
+from pllm_lang.ir.plan import Constant, Input, Node, Output, Plan, Repeat, Stage, State, Weight
 from pllm_lang.ir.walk import Number, free, makes, reads, renumber
 
-D = TypeVar("D", Input, Weight, State, Output)
+D = TypeVar("D", Input, Weight, State, Constant, Output)
 
 CANONICAL_VERSION = 1
 
@@ -46,17 +47,22 @@ def _numbered(plan: Plan, colour: Colours) -> Plan:
     for body in bodies:
         _meet(body, numbers)
     staged = [item for stage in plan.stages for item in stage.inputs]
-    declared = [*plan.inputs, *plan.weights, *plan.states, *staged]
+    declared = [*plan.inputs, *plan.weights, *plan.states, *plan.constants, *staged]
     for item in sorted(declared, key=lambda item: colour.values[item.value]):
         numbers.setdefault(item.value, len(numbers))
     stages = tuple(_stage(stage, body, numbers) for stage, body in zip(plan.stages, bodies, strict=True))
     return replace(
         plan,
         inputs=_sorted(plan.inputs, numbers),
-        weights=_sorted(plan.weights, numbers),
+        weights=_sorted(map(partial(_scaled, numbers), plan.weights), numbers),
         states=_sorted(plan.states, numbers),
+        constants=_sorted(plan.constants, numbers),
         stages=stages,
     )
+
+
+def _scaled(numbers: Mapping[int, int], weight: Weight) -> Weight:
+    return weight if weight.scale_of < 0 else replace(weight, scale_of=numbers[weight.scale_of])
 
 
 def _sorted(items: Iterable[D], numbers: Mapping[int, int]) -> tuple[D, ...]:
@@ -87,13 +93,14 @@ def _roots(stage: Stage, colour: Colours) -> list[int]:
 
 def _ordered(body: tuple[Node, ...], roots: Iterable[int], colour: Colours) -> tuple[Node, ...]:
     """What the roots need, depth first and operands in order, then what is left, by colour."""
+    body = tuple(_inside(node, colour) for node in body)
     maker = {value: node for node in body for value in makes(node)}
     done: dict[int, Node] = {}
     for root in (maker[value] for value in roots if value in maker):
         _visit(root, maker, done)
     for node in sorted(body, key=lambda node: colour.nodes[id(node)]):
         _visit(node, maker, done)
-    return tuple(_inside(node, colour) for node in done.values())
+    return tuple(done.values())
 
 
 def _visit(root: Node, maker: Mapping[int, Node], done: dict[int, Node]) -> None:
@@ -111,11 +118,15 @@ def _visit(root: Node, maker: Mapping[int, Node], done: dict[int, Node]) -> None
 
 
 def _inside(node: Node, colour: Colours) -> Node:
+    """A repeat with its body in order, so that what it reads from outside has an order too."""
     if not isinstance(node, Repeat):
         return node
     carried = tuple(sorted(node.carried, key=lambda c: (colour.values[c.final], colour.values[c.inner])))
     body = _ordered(node.body, [c.next for c in carried], colour)
-    return replace(node, carried=carried, body=body)
+    ordered = replace(node, carried=carried, body=body)
+    colour.nodes[id(ordered)] = colour.nodes[id(node)]
+    colour.kept.append(ordered)
+    return ordered
 
 
 # ---- numbers -----------------------------------------------------------------------------------------

@@ -27,16 +27,20 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 class Colours(msgspec.Struct, frozen=True):
-    """`values[id]`, and `nodes[id(node)]` for every node object of the plan."""
+    """`values[id]`, and `nodes[id(node)]` for every node object of the plan; `kept` are objects made since."""
 
     values: dict[int, bytes]
     nodes: dict[int, bytes]
+    kept: list[Node]
 
 
 def colours(plan: Plan) -> Colours:
-    found = Colours({}, {})
-    for declared in (*plan.inputs, *plan.weights, *plan.states):
+    found = Colours({}, {}, [])
+    for declared in (*plan.inputs, *plan.states, *plan.constants):
         found.values[declared.value] = digest(msgspec.structs.replace(declared, value=0))
+    for weight in sorted(plan.weights, key=lambda weight: weight.scale_of >= 0):
+        bare = msgspec.structs.replace(weight, value=0, scale_of=min(weight.scale_of, 0))
+        found.values[weight.value] = digest(bare, found.values.get(weight.scale_of, MISSING))
     for stage in plan.stages:
         for declared in stage.inputs:
             found.values[declared.value] = digest(stage.name, msgspec.structs.replace(declared, value=0))
@@ -107,6 +111,9 @@ def _up(plan: Plan, found: Colours) -> None:
             fed[output.value].append(digest("output", stage.name, output.to, output.holding))
     for stage in reversed(plan.stages):
         _feed(stage.body, found, fed)
+    for weight in plan.weights:
+        if weight.scale_of >= 0:
+            fed[weight.scale_of].append(digest("scale", sorted(fed[weight.value])))
     for value, colour in found.values.items():
         found.values[value] = digest(colour, sorted(fed[value]))
 

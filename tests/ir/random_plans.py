@@ -131,7 +131,7 @@ def _body(text: Text, how: Writing, random: Random, fixed: dict[str, str]) -> li
         for name, bound in zip(names[len(text.inputs) :], text.weights, strict=False)
     ]
     # A loop takes over the name that it carries, so what it makes is known under that name from there on.
-    statements, needs = _statements(text, names, fixed, random if how.rename else None)
+    statements, needs = _statements(text, names, fixed, how, random)
     outputs = [f"output {_alias(text, names, k)} to client" for k in text.outputs]
     if not how.reorder:
         return [*declared, *statements, *outputs]
@@ -153,7 +153,7 @@ def _alias(text: Text, names: list[str], value: int) -> str:
 
 
 def _statements(
-    text: Text, names: list[str], fixed: dict[str, str], random: Random | None
+    text: Text, names: list[str], fixed: dict[str, str], how: Writing, random: Random
 ) -> tuple[list[str], list[set[int]]]:
     """One text a line; and the lines that must come before it."""
     n_declared = len(text.inputs) + len(text.weights)
@@ -165,7 +165,7 @@ def _statements(
             statements.append(_call(line, target, names, fixed))
             used = set(line.operands)
         else:
-            statements.append(_loop(line, target, names, n_declared + k, fixed, random))
+            statements.append(_loop(line, target, names, n_declared + k, fixed, how, random))
             used = {line.carried, *(o for inner in line.body for o in inner.operands if o < n_declared + k)}
         needs.append({value - n_declared for value in used if value >= n_declared})
     return statements, needs
@@ -178,19 +178,21 @@ def _call(line: Line, target: str, names: list[str], fixed: dict[str, str]) -> s
 
 
 def _loop(
-    loop: Loop, target: str, names: list[str], known: int, fixed: dict[str, str], random: Random | None
+    loop: Loop, target: str, names: list[str], known: int, fixed: dict[str, str], how: Writing, random: Random
 ) -> str:
     """`target` starts as a copy of the carried value (its negation) and goes round."""
-    inside = [f"l{random.randrange(10**6) if random else known}_{target}_{k}" for k in range(len(loop.body))]
-    local = [*names[:known], *inside]
-    local = [target if k == loop.carried else name for k, name in enumerate(local)]
-    body = [_call(line, inside[k], local, fixed) for k, line in enumerate(loop.body)]
+    mark = random.randrange(10**6) if how.rename else known
+    inside = [f"l{mark}_{target}_{k}" for k in range(len(loop.body))]
+    local = [target if k == loop.carried else name for k, name in enumerate([*names[:known], *inside])]
+    order = list(range(len(loop.body)))
+    if how.reorder:
+        order = _order([{o - known for o in line.operands if o >= known} for line in loop.body], random)
+    body = [_call(loop.body[k], inside[k], local, fixed) for k in order]
     body.append(f"{target} = add({target}, {inside[-1]})")
     lines = "\n".join(f"    {line}" for line in body)
-    variable = fixed["i"]
     return (
         f"{target} = neg({names[loop.carried]})\n"
-        f"  repeat {variable} in 0..<{loop.turns} carrying [{target}] {{\n{lines}\n  }}"
+        f"  repeat {fixed['i']} in 0..<{loop.turns} carrying [{target}] {{\n{lines}\n  }}"
     )
 
 

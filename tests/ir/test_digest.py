@@ -129,6 +129,41 @@ def test_equal_inputs_used_alike_are_exchangeable_and_others_are_not() -> None:
     assert digest(lower(apart.format("x, z"))) != digest(lower(apart.format("z, x")))
 
 
+SCALES = """plan p {
+  input x: fx[2, 3] from client
+  weight q: w8[4, 3] public where abs(q) <= 9
+  weight r: w8[5, 3] public where abs(r) <= 9
+  k = encode([[1, 2, 3], [4, 5, 6]], to: fx)
+  l = encode([[7, 2, 3], [4, 5, 6]], to: fx)
+  s = outer(q.scale, r.scale)
+  y = sub(k, l)
+  output s to client
+  output y to client
+}
+"""
+
+SCALES_AGAIN = """plan again {
+  l = encode([[7, 2, 3], [4, 5, 6]], to: fx)
+  k = encode([[1, 2, 3], [4, 5, 6]], to: fx)
+  y = sub(k, l)
+  s = outer(q.scale, r.scale)
+  output y to client
+  output s to client
+  weight r: w8[5, 3] public where abs(r) <= 9
+  weight q: w8[4, 3] public where abs(q) <= 9
+  input x: fx[2, 3] from client
+}
+"""
+
+
+def test_literals_and_stored_scales_count_by_what_they_are() -> None:
+    first, second = lower(SCALES), lower(SCALES_AGAIN)
+    assert first.codes == second.codes == []
+    assert digest(first) == digest(second)
+    for old, new in (("[[7, 2", "[[8, 2"), ("outer(q.scale, r.scale)", "outer(r.scale, q.scale)")):
+        assert digest(lower(SCALES.replace(old, new))) != digest(first)
+
+
 def test_long_chains_do_not_exhaust_the_stack() -> None:
     steps = "\n".join(f"y{k + 1} = add(y{k}, x)" for k in range(3000))
     case = lower(

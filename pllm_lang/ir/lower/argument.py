@@ -37,9 +37,10 @@ def read_params(
 ) -> Params | None:
     """Every parameter with its value, None after a finding. `name` is how messages call the record.
 
-    Nothing is said to be missing where an argument has an unknown name: it was probably meant.
+    Nothing is said to be missing where an argument has an unknown name or none: it was probably meant.
     """
     names = {spec.name for spec in specs}
+    told = not names.issuperset(given) or (isinstance(callee, syn.Call) and has_unnamed(callee))
     values: list[tuple[str, ex.Expr]] = []
     complete = True
     for spec in specs:
@@ -48,7 +49,7 @@ def read_params(
             value = read_argument(ctx, spec, entry.value, anchor)
         else:
             value = spec.default
-            if value is None and names.issuperset(given):
+            if value is None and not told:
                 _report_missing(ctx, spec, anchor, callee, name)
             elif spec.kind == "format" and isinstance(value, ex.Ref):
                 value = _default_format(ctx, value.name)
@@ -215,6 +216,10 @@ def _report_no_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> No
     help = suggest(ctx, name, declared(ctx, "component")) or "import it, for example from `std.components`"
     message = f"no component `{name}` is defined here" if name else "a component's name is needed here"
     report(ctx, "names.unknown", message, span, help, data={"name": name})
+
+
+def has_unnamed(call: syn.Call) -> bool:
+    return any(not isinstance(arg, syn.Entry) for arg in call.args)
 
 
 def named_arguments(ctx: Context, expr: syn.Expr, anchor: syn.Anchor, name: str) -> Arguments:

@@ -106,9 +106,9 @@ def _result_types(
     call: syn.Call,
     anchor: syn.Anchor,
 ) -> Types:
-    """Inferred where every operand has a type and every parameter a value; `UNKNOWN` otherwise."""
+    """Inferred where every operand has a type and every parameter a value; else `UNKNOWN`."""
     record = callee.record
-    if params is None or UNKNOWN in types:
+    if params is None or suffix.broken or UNKNOWN in types:
         return (UNKNOWN,) * len(record.results)
     found = infer_types(ctx, callee.key, record, types, params)
     if isinstance(found, Misfit):

@@ -27,13 +27,15 @@ from pllm_lang.syntax import nodes as syn
 
 
 class Suffix(msgspec.Struct):
-    """`inner` marks a call in operand position, which has no clauses of its own."""
+    """`inner` marks a call in operand position, which has no clauses of its own; `broken` a component whose
+    parameters could not be read, so that nothing is known of the result."""
 
     use: ComponentUse | None = None
     component: Component | None = None
     party: str = ""
     assumes: tuple[Bound, ...] = ()
     inner: bool = False
+    broken: bool = False
 
 
 def read_suffix(ctx: Context, step: syn.Step, names: Collection[str]) -> Suffix:
@@ -76,6 +78,7 @@ def _read_using(ctx: Context, expr: syn.Expr, step: syn.Step, suffix: Suffix) ->
     params = read_params(ctx, component.params, _without(given, roles), step, expr, component.name)
     suffix.component = component
     suffix.use = ComponentUse(key, params or (), roles)
+    suffix.broken = params is None
 
 
 def _without(given: Arguments, roles: tuple[tuple[str, str], ...]) -> Arguments:
