@@ -27,7 +27,7 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 class Colours(msgspec.Struct, frozen=True):
-    """`values[id]`, and `nodes[id(node)]` for every node object of the plan; `kept` are objects made since."""
+    """`values[id]`, and `nodes[id(node)]` for every node of the plan; `kept` are nodes made since."""
 
     values: dict[int, bytes]
     nodes: dict[int, bytes]
