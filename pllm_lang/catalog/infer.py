@@ -77,7 +77,7 @@ def infer(operator: Operator, operands: Mapping[str, Type], params: Params) -> I
 def _results(operator: Operator, env: Env) -> Inferred | Problem:
     results: dict[str, Type] = {}
     for spec in operator.results:
-        shape = _open_shape(operator, spec, env) if is_open(spec, env) else _shape(spec, env)
+        shape = _meant_shape(operator, spec, env) if is_open(operator, spec) else _shape(spec, env)
         if isinstance(shape, Problem):
             return shape
         format = _format(spec.format, env)
@@ -89,12 +89,13 @@ def _results(operator: Operator, env: Env) -> Inferred | Problem:
     return Inferred(results, env)
 
 
-def is_open(spec: OperandSpec, env: Env) -> bool:
+def is_open(operator: Operator, spec: OperandSpec) -> bool:
     """Whether a result's shape is a variable that no operand binds: it is the shape of its meaning."""
-    return any(isinstance(dim, AnyRank) and dim.name not in env.lists for dim in spec.shape)
+    bound = {dim.name for o in operator.operands for dim in o.shape if isinstance(dim, AnyRank)}
+    return any(isinstance(dim, AnyRank) and dim.name not in bound for dim in spec.shape)
 
 
-def _open_shape(operator: Operator, spec: OperandSpec, env: Env) -> Shape | Problem:
+def _meant_shape(operator: Operator, spec: OperandSpec, env: Env) -> Shape | Problem:
     meaning = next((clause.expr for clause in operator.means if clause.name == spec.name), None)
     if meaning is None:
         return Problem(f"the shape of {operator.name}'s result {spec.name} is open", spec.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pllm_lang.exact import enclose
-from pllm_lang.exact.number import MAX_BITS, Exact, Interval, bits, power, ratio, round_down, round_up
+from pllm_lang.exact.number import MAX_BITS, Exact, Interval, bits, normal, power, ratio, round_down, round_up
 
 PRECISION = 256
 """Bits that an end keeps once it has more than COMPACT_BITS."""
@@ -120,7 +120,7 @@ def outward(x: Interval) -> Interval | None:
         low = _floor_tiny(low) if abs(low) < 1 else round_down(low, PRECISION)
     if bits(high) > COMPACT_BITS:
         high = -_floor_tiny(-high) if abs(high) < 1 else round_up(high, PRECISION)
-    return None if max(bits(low), bits(high)) > MAX_BITS else Interval(low, high)
+    return None if max(bits(low), bits(high)) > MAX_BITS else Interval(normal(low), normal(high))
 
 
 def _floor_tiny(value: Exact) -> Exact:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -27,7 +28,7 @@ from tests.catalog.polynomials import same_values, value_of
 from tests.catalog.uses import Use, uses
 
 NAMES = sorted(operators())
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 ARITHMETIC = [
     "add",
@@ -97,7 +98,7 @@ def test_every_operator_with_ensures_says_why() -> None:
     """A proof note stands as a comment above each group of claims."""
     for module in ("operators", "nn"):
         lines = (stdlib_dir() / f"{module}.pllm").read_text().splitlines()
-        for before, line in zip(lines, lines[1:], strict=False):
+        for before, line in pairwise(lines):
             if line.strip().startswith("ensures"):
                 assert before.strip().startswith(("#", "ensures")), line
 
@@ -196,7 +197,8 @@ EXACT_OPERANDS = {"index", "boolean"}
 @quick
 @given(data=st.data())
 def test_propagated_errors_cover_the_meaning(name, data) -> None:
-    """Operands off by at most their error: the result is off from the unrounded meaning by at most the bound."""
+    """Operands off by at most their error: the result is off from the unrounded meaning by at most the
+    bound."""
     use = data.draw(uses(operators()[name]))
     facts, computed = {}, {}
     for spec in use.operator.operands:

@@ -1,4 +1,5 @@
-"""The columns of every primitive agree: facts contain execution, the polynomial equals it, errors cover it."""
+"""The columns of every primitive agree: facts contain execution, the polynomial equals it, errors cover
+it."""
 
 from __future__ import annotations
 
@@ -139,7 +140,8 @@ def test_the_polynomial_equals_the_execution(name, data) -> None:
 @quick
 @given(data=st.data())
 def test_unknown_operands_give_no_made_up_facts(name, data) -> None:
-    """What follows from nothing must hold for everything: any execution lies in the facts of unknown operands."""
+    """What follows from nothing must hold for everything: any execution lies in the facts of unknown
+    operands."""
     primitive = PRIMITIVES[name]
     case, params = data.draw(CASES[name])
     result = executed(primitive, case, params)

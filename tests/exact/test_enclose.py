@@ -37,7 +37,8 @@ def test_contains_the_known_decimals(function, x, decimals, bits) -> None:
 @settings(max_examples=60)
 @given(x=points)
 def test_coarse_and_sharp_enclosures_overlap(function, x) -> None:
-    """Two computations at different precision both contain the value, so they meet, and the sharp one is narrow."""
+    """Two computations at different precision both contain the value, so they meet, and the sharp one is
+    narrow."""
     coarse, sharp = function(x, 24), function(x, 180)
     assert coarse.low <= sharp.high
     assert sharp.low <= coarse.high

@@ -61,16 +61,16 @@ def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
 def best_range(a: Arg, b: Arg) -> tuple[Interval | None, str]:
     """The sharpest of: interval sum of k products; Hoelder (infinity, 1), (1, infinity), (2, 2); one-signed
     rows."""
-    candidates = list(_candidates(a, b))
-    if not candidates:
+    found_bounds = list(candidates(a, b))
+    if not found_bounds:
         return None, ""
-    found = candidates[0][0]
-    for other, _ in candidates[1:]:
+    found = found_bounds[0][0]
+    for other, _ in found_bounds[1:]:
         found = interval.meet(found, other)
-    return found, min(candidates, key=lambda c: interval.magnitude(c[0]))[1]
+    return found, min(found_bounds, key=lambda c: interval.magnitude(c[0]))[1]
 
 
-def _candidates(a: Arg, b: Arg) -> Iterable[tuple[Interval, str]]:
+def candidates(a: Arg, b: Arg) -> Iterable[tuple[Interval, str]]:
     x, y, k = a.facts.range, b.facts.range, column_size(b.shape)
     if x is not None and y is not None and k is not None:
         yield interval.scale(interval.mul(x, y), k), "k * range(a) * range(b)"

@@ -1,0 +1,119 @@
+"""Claims of the arithmetic methods, by enumeration or enclosures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from pllm_lang.catalog.apply import claim, result_facts
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import exact_term, term
+from pllm_lang.catalog.facts import Facts, Interval
+from pllm_lang.catalog.records import Format
+from pllm_lang.exact import enclose
+from tests.catalog.library import FIXED, components, operators
+
+BITS, FRAC = 8, 3
+RING = 2**BITS
+
+
+def centred(residue: int) -> int:
+    return (residue + RING // 2) % RING - RING // 2
+
+
+def local_truncation(p: int, s0: int) -> int:
+    """Both parties shift their own summand; the second the negative of its own (SecureML, section 4.1)."""
+    s1 = (p - s0) % RING
+    return centred((s0 >> FRAC) - ((RING - s1) % RING >> FRAC if s1 else 0))
+
+
+def test_two_party_truncation_fails_exactly_for_p_shares() -> None:
+    """Off by more than one unit for |p| of the 2^k values of the first share, whatever p."""
+    for p in range(-RING // 4, RING // 4):
+        wrong = sum(abs(local_truncation(p, s0) - Fraction(p, 2**FRAC)) > 1 for s0 in range(RING))
+        assert wrong == abs(p), p
+
+
+@pytest.mark.parametrize("name", ["fixed_mul_two_party", "fixed_mul_three_party"])
+def test_failure_is_the_share_of_wrapping_residues(name) -> None:
+    form = Format("fx", "fixed", low="-128", high="127", frac=FRAC, modulus=str(RING))
+    five = Facts(range=Interval(Fraction(5, 8), Fraction(5, 8)), error=0)
+    env = Env(
+        facts={"x": five, "y": five},
+        formats={"x": form, "y": form, "z": form},
+        shapes={"x": (), "y": (), "z": ()},
+    )
+    failure = components()[name].failure
+    assert failure is not None
+    assert term(failure, env) == Interval(Fraction(25, RING), Fraction(25, RING))
+
+
+def three_party_truncation(p: int, r: int) -> int:
+    """p - r is opened, cut in the clear, and r / 2^f added back (ABY3, section 5.1)."""
+    return centred((centred(p - r) >> FRAC) + (centred(r) >> FRAC))
+
+
+def test_three_party_truncation_fails_for_at_most_p_masks() -> None:
+    for p in range(-RING // 4, RING // 4):
+        wrong = sum(abs(three_party_truncation(p, r) - Fraction(p, 2**FRAC)) > 1 for r in range(RING))
+        assert abs(p) - 2 <= wrong <= abs(p), p
+
+
+def test_exp_limit_error() -> None:
+    """exp(x) - (1 + x/32)^32 over -14 to 0, both increasing: enclosed on pieces of 2^-12."""
+    (clause,) = components()["exp_limit"].ensures
+    read = claim(clause)
+    assert read is not None
+    limit = exact_term(read.bound, Env())
+    assert limit is not None
+    pieces, worst = 14 * 4096, Fraction(0)
+    for i in range(pieces):
+        low, high = Fraction(i - pieces, 4096), Fraction(i + 1 - pieces, 4096)
+        above, below = enclose.exp(high, 32), enclose.exp(low, 32)
+        assert above is not None
+        assert below is not None
+        limit_low, limit_high = (1 + low / 32) ** 32, (1 + high / 32) ** 32
+        worst = max(worst, above.high - limit_low, limit_high - below.low)
+    assert Fraction(84, 10000) < worst <= limit
+
+
+def test_every_domain_has_a_reason() -> None:
+    for component in components().values():
+        for clause in component.requires:
+            assert clause.reason, component.name
+
+
+def test_methods_that_round_say_so() -> None:
+    """Multiplication in fixed point is not exact; a record without an error would claim that it is."""
+    for component in components().values():
+        if component.name.startswith(
+            ("fixed_", "truncate_", "prime_truncate", "prime_fixed", "gelu_", "exp_")
+        ):
+            reads = [claim(clause) for clause in component.ensures]
+            assert any(read is not None and read.slot == "error" for read in reads), component.name
+
+
+def test_clear_covers_every_operator_but_those_that_move_holdings() -> None:
+    covered = {name.rpartition(".")[2] for name in components()["clear"].implements}
+    assert set(operators()) - covered == {"share", "reveal", "convert"}
+
+
+def test_error_of_a_method_widens_range_and_adds_up() -> None:
+    x = Facts(range=Interval(0, 1), error=Fraction(1, 64))
+    env = Env(facts={"x": x, "y": x}, formats=dict.fromkeys("xyz", FIXED), shapes=dict.fromkeys("xyz", (2,)))
+    exact = result_facts(operators()["mul"], env)["z"]
+    off = result_facts(operators()["mul"], env, components()["fixed_mul_exact"])["z"]
+    assert exact.error == Fraction(2, 64) + Fraction(1, 64) ** 2
+    assert off.error == exact.error + Fraction(1, 16)
+    assert off.range == Interval(Fraction(-1, 16), Fraction(17, 16))
+
+
+def test_an_unknown_error_leaves_nothing_known() -> None:
+    x = Facts(range=Interval(0, 1), error=0)
+    no_grid = Format("real", "float", bits=32)
+    env = Env(
+        facts={"x": x, "y": x}, formats=dict.fromkeys("xyz", no_grid), shapes=dict.fromkeys("xyz", (2,))
+    )
+    off = result_facts(operators()["mul"], env, components()["fixed_mul_exact"])["z"]
+    assert off == Facts()
