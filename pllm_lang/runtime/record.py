@@ -103,9 +103,12 @@ OPERATIONS = (
     Operation("coefficients_wide", "uint64", "uint64", "q, 2 <= q < 2^62", True),
 )
 
+# Functions of `elements.py`; `freivalds.py` adds its checks.
 ELEMENT_OPERATIONS = (
     "mask",
     "unmask",
+    "mask_wide",
+    "unmask_wide",
     "quantize",
     "dequantize",
     "pack_unsigned",
@@ -115,5 +118,4 @@ ELEMENT_OPERATIONS = (
     "silu_q7",
     "multiply_q7",
     "gated_q7",
-    "project",
 )

@@ -1,4 +1,5 @@
-"""Compiles `driver.cpp` for an instruction set and runs requests through it; the other side of its file format."""
+"""Compiles `driver.cpp` for an instruction set and runs requests through it; the other side of its file
+format."""
 
 import shutil
 import struct

@@ -1,4 +1,5 @@
-"""Requests for `driver.py`: shapes around the block edges, extreme values, long K, every ring; answers by numpy."""
+"""Requests for `driver.py`: shapes around the block edges, extreme values, long K, every ring; answers by
+numpy."""
 
 import random
 from collections.abc import Iterator

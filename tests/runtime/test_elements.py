@@ -1,4 +1,5 @@
-"""Masks, quantisation, wire words, rescaling, Q7, Freivalds: each against its definition in exact integers."""
+"""Masks, quantisation, wire words, rescaling, Q7, Freivalds: each against its definition in exact
+integers."""
 
 from fractions import Fraction
 
@@ -52,19 +53,20 @@ def test_wide_unmasking_takes_a_mask_away(backend: str, q: int, values: list[int
 @EXAMPLES
 @given(
     rows=st.lists(
-        st.lists(st.floats(-(2.0**60), 2.0**60, width=32), min_size=5, max_size=5), min_size=1, max_size=4
+        st.lists(
+            st.floats(-(2.0**60), 2.0**60, width=32).filter(lambda x: x == 0 or abs(x) > 2.0**-100),
+            min_size=5,
+            max_size=5,
+        ),
+        min_size=1,
+        max_size=4,
     ),
     bits=st.integers(2, 8),
 )
 def test_quantized_values_are_the_nearest(backend: str, rows: list[list[float]], bits: int) -> None:
     values, limit = np.array(rows, np.float32), 2 ** (bits - 1) - 1
     with using(kernels_of(backend)):
-        try:
-            quantized, scales = elements.quantize(values, bits)
-        except NativeKernelError as error:
-            assert str(error) == "row scale underflow or overflow"
-            assert np.abs(values).max(axis=1).min() < 2.0**-140
-            return
+        quantized, scales = elements.quantize(values, bits)
         assert (
             elements.dequantize(quantized, scales) == quantized.astype(np.float32) * scales[:, None]
         ).all()
@@ -72,7 +74,7 @@ def test_quantized_values_are_the_nearest(backend: str, rows: list[list[float]],
     for row, integers, scale in zip(values, quantized, scales, strict=True):
         for value, integer in zip(row, integers, strict=True):
             quotient = Fraction(float(value)) / Fraction(float(scale))
-            # The quotient is rounded to float32 before it is rounded to an integer: half a unit, and its last bit.
+            # The quotient is rounded to float32 before it is rounded to an integer.
             assert abs(quotient - int(integer)) <= Fraction(1, 2) + abs(quotient) / 2**23
 
 
@@ -136,7 +138,7 @@ def test_q7_functions_follow_their_definitions_everywhere(backend: str) -> None:
     assert elements.multiply_q7(gate, up).tolist() == product
     gated = [round(Fraction(silu[a + 128] * b, 128)) for a, b in zip(gate.tolist(), up.tolist(), strict=True)]
     assert elements.gated_q7(gate, up).tolist() == gated
-    with pytest.raises(NativeKernelError, match="Q7 value 129 is outside -128..=128"):
+    with pytest.raises(NativeKernelError, match=r"Q7 value 129 is outside -128\.\.=128"):
         elements.silu_q7(np.array([0, 129]))
 
 

@@ -1,4 +1,5 @@
-"""Every instruction set gives what numpy gives, bit for bit: those of this machine here, those of ARM under qemu."""
+"""Every instruction set gives what numpy gives, bit for bit: those of this machine here, those of ARM under
+qemu."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Products through the Python interface, on every backend: exact, on any layout of the inputs, refusing what is wrong."""
+"""Products through the Python interface, on every backend: exact, on any layout, refusing what is wrong."""
 
 import random
 from typing import Any
@@ -19,7 +19,8 @@ WEIGHTS = [[1, -2], [3, 4]]
 
 @st.composite
 def products(draw: st.DrawFn) -> tuple[list[list[int]], list[list[int]], int, int]:
-    """Weights, inputs below a limit that is a modulus or a power of two, that limit, and the bits of a weight."""
+    """Weights, inputs below a limit that is a modulus or a power of two, that limit, and the bits of a
+    weight."""
     outputs, width, rows = (draw(st.integers(1, 70)) for _ in range(3))
     bits = draw(st.sampled_from((8, 4)))
     limit = draw(st.sampled_from(EDGES) | st.integers(2, 2**62 - 1))

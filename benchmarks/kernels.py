@@ -1,0 +1,378 @@
+"""Speed of the kernels against what the machine can do and what others do, in one interleaved run.
+
+    python benchmarks/kernels.py [--sdk PYTHON] [--torch PYTHON] [--threads 1] [--seconds 1.0] [--quick]
+                                 [--json FILE] [--plot FILE] [--floors]
+
+Others run in worker processes of their own, each with its own Python: `--sdk` names one that has `pllm.run`, `--torch`
+one that has PyTorch (oneDNN). For every shape and operation all parties take turns, a round each, until the time is
+up; a ratio is the median of the ratios of the rounds. `--floors` ends with 1 when a figure is below its floor.
+`python -m pip install matplotlib` for `--plot`.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pllm_lang.runtime.engine import MaskedGEMM
+from pllm_lang.runtime.startup import kernels
+
+SHAPES = ((896, 896, 16), (896, 896, 128), (4864, 896, 128), (4096, 4096, 16), (4096, 4096, 128), (14336, 4096, 128))
+SINGLE = ((896, 896, 1), (4096, 4096, 1), (14336, 4096, 1))
+SMALL = ((64, 64, 1), (64, 64, 128))
+PRIME, COEFFICIENT_MODULUS = 2**31 - 1, 2**54 - 33
+BYTES = {"clear": np.int8, "wrap32": np.uint32, "wrap64": np.uint64, "modular": np.uint32, "coefficients": np.uint64}
+EXTRA = {"modular": (PRIME,), "coefficients": (COEFFICIENT_MODULUS,)}
+SDK_FLOORS = {"clear": 10.0, "wrap32": 8.0, "wrap64": 15.0, "modular": 8.0, "coefficients": 70.0}
+LIMIT_FLOORS = {"clear": 0.85, "wrap32": 0.86, "wrap64": 0.86}
+# Digits that an input has: bytes where the instruction multiplies bytes, halves where it multiplies 16 bits.
+BYTE_DIGITS = {"clear": 1, "wrap32": 4, "wrap64": 8, "modular": 4, "coefficients": 7}
+HALF_DIGITS = {"clear": 1, "wrap32": 2, "wrap64": 4, "modular": 2, "coefficients": 4}
+
+
+class Row(msgspec.Struct):
+    """One operation on one shape; speeds in GMAC/s, `limit` the share of the measured instruction limit."""
+
+    operation: str
+    shape: tuple[int, int, int]
+    speed: float
+    limit: float
+    sdk: float | None = None
+    onednn: float | None = None
+    numpy: float | None = None
+
+
+class Worker:
+    """Another Python that times one product at a time, on request."""
+
+    def __init__(self, python: str, program: str, threads: int) -> None:
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        environment.pop("PYTHONPATH", None)
+        self._process = subprocess.Popen(
+            [python, "-c", program, str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def ask(self, **request: Any) -> float:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+
+# Reads requests, answers with the seconds of one call, or of `setup` when the shape changes.
+SDK_PROGRAM = """
+import json, sys, time
+import numpy as np
+from pllm.native import MaskedGEMM
+engine, key, call = MaskedGEMM(threads=int(sys.argv[1])), None, None
+for line in sys.stdin:
+    r = json.loads(line)
+    if (r["operation"], r["shape"]) != key:
+        key = (r["operation"], r["shape"])
+        out, width, batch = r["shape"]
+        draw = np.random.default_rng(1)
+        matrix = engine.compile(draw.integers(-128, 128, (out, width)).astype(np.int8))
+        shape = (width, batch) if r["operation"] == "coefficients" else (batch, width)
+        inputs = draw.integers(0, r["below"], shape, dtype=np.uint64).astype(r["dtype"])
+        function = getattr(matrix, r["operation"])
+        call = lambda: function(inputs, *r["extra"])
+        call()
+    start = time.perf_counter()
+    for _ in range(r["times"]):
+        call()
+    print((time.perf_counter() - start) / r["times"], flush=True)
+"""
+TORCH_PROGRAM = """
+import json, sys, time
+import torch
+torch.set_num_threads(int(sys.argv[1]))
+key, call = None, None
+for line in sys.stdin:
+    r = json.loads(line)
+    if r["shape"] != key:
+        key = r["shape"]
+        out, width, batch = r["shape"]
+        weights = torch.randint(-128, 128, (out, width), dtype=torch.int8).t()
+        inputs = torch.randint(-128, 128, (batch, width), dtype=torch.int8)
+        call = lambda: torch._int_mm(inputs, weights)
+        call()
+    start = time.perf_counter()
+    for _ in range(r["times"]):
+        call()
+    print((time.perf_counter() - start) / r["times"], flush=True)
+"""
+
+
+def timed(call: Callable[[], object], times: int) -> float:
+    start = time.perf_counter()
+    for _ in range(times):
+        call()
+    return (time.perf_counter() - start) / times
+
+
+def product_call(engine: MaskedGEMM, operation: str, shape: tuple[int, int, int], bits: int = 8) -> Callable[[], object]:
+    outputs, width, batch = shape
+    draw = np.random.default_rng(1)
+    half = 2 ** (bits - 1)
+    matrix = engine.compile(draw.integers(-half, half, (outputs, width)).astype(np.int8), bits=bits)
+    lying = (width, batch) if operation == "coefficients" else (batch, width)
+    inputs = draw.integers(0, below(operation), lying, dtype=np.uint64).astype(BYTES[operation])
+    function, extra = getattr(matrix, operation), EXTRA.get(operation, ())
+    return lambda: function(inputs, *extra)
+
+
+def below(operation: str) -> int:
+    return {"clear": 256, "wrap32": 2**32, "wrap64": 2**63, "modular": PRIME, "coefficients": COEFFICIENT_MODULUS}[operation]
+
+
+def instruction_limit(rounds: int = 200_000) -> float:
+    """GMAC/s of the innermost instruction on independent sums, now."""
+    function = kernels().function("multiply_limit")
+    start = time.perf_counter()
+    made = function(rounds)
+    return made / (time.perf_counter() - start) / 1e9
+
+
+def read_bandwidth(buffer: "np.ndarray[Any, Any]") -> float:
+    """GB/s of reading a buffer front to back once, now."""
+    function = kernels().function("read_limit")
+    start = time.perf_counter()
+    function(buffer, buffer.nbytes)
+    return buffer.nbytes / (time.perf_counter() - start) / 1e9
+
+
+def numpy_call(shape: tuple[int, int, int]) -> Callable[[], object]:
+    outputs, width, batch = shape
+    draw = np.random.default_rng(1)
+    weights = draw.integers(-128, 128, (width, outputs)).astype(np.int32)
+    inputs = draw.integers(-128, 128, (batch, width)).astype(np.int32)
+    return lambda: inputs @ weights
+
+
+def measure(
+    engine: MaskedGEMM, operation: str, shape: tuple[int, int, int], seconds: float, sdk: Worker | None, torch: Worker | None
+) -> Row:
+    """Every party in turn, until the time is up and there were at least five rounds."""
+    work = shape[0] * shape[1] * shape[2] / 1e9
+    call = product_call(engine, operation, shape)
+    digits = (HALF_DIGITS if kernels().loaded.instruction_set in {"avx2", "scalar", "neon"} else BYTE_DIGITS)[operation]
+    request = {
+        "operation": operation,
+        "shape": shape,
+        "dtype": np.dtype(BYTES[operation]).name,
+        "below": min(below(operation), 127) if operation == "clear" else below(operation),
+        "extra": EXTRA.get(operation, ()),
+    }
+    call()
+    times = max(1, int(0.02 / max(timed(call, 1), 1e-7)))
+    ours: list[float] = []
+    limits: list[float] = []
+    others: dict[str, list[float]] = {"sdk": [], "onednn": []}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(ours) < 5:
+        before = instruction_limit()
+        mine = timed(call, times)
+        limit = (before + instruction_limit()) / 2 * min(engine.threads, len(os.sched_getaffinity(0)))
+        ours.append(mine)
+        limits.append(work / mine * digits / limit)
+        if sdk is not None:
+            others["sdk"].append(sdk.ask(**request, times=max(1, times // 8)) / mine)
+        if torch is not None and operation == "clear" and shape[2] > 16:
+            others["onednn"].append(torch.ask(shape=shape, times=times) / mine)
+        elif torch is not None and operation == "clear":  # it refuses batches up to 16: 17 is the nearest
+            rows = max(shape[2], 17)
+            scale = shape[2] / rows
+            others["onednn"].append(torch.ask(shape=(shape[0], shape[1], rows), times=times) * scale / mine)
+    row = Row(operation, shape, work / statistics.median(ours), statistics.median(limits))
+    row.sdk = statistics.median(others["sdk"]) if others["sdk"] else None
+    row.onednn = statistics.median(others["onednn"]) if others["onednn"] else None
+    if operation == "clear" and work < 0.2:
+        row.numpy = timed(numpy_call(shape), 1) / statistics.median(ours)
+    return row
+
+
+def measure_bandwidth(engine: MaskedGEMM, seconds: float) -> dict[str, float]:
+    """Batch 1 from memory: bytes of weights read a second, over the bandwidth measured in the same round."""
+    shape = (14336, 4096, 1)
+    buffer = np.ones(shape[0] * shape[1], np.int8)
+    shares: dict[str, list[float]] = {}
+    calls = {name: product_call(engine, name, shape) for name in ("clear", "wrap32", "modular", "wrap64")}
+    four = product_call(engine, "clear", shape, bits=4)
+    for call in (*calls.values(), four):
+        call()
+    end = time.perf_counter() + seconds * 4
+    rounds = 0
+    while time.perf_counter() < end or rounds < 5:
+        rounds += 1
+        best = read_bandwidth(buffer)
+        for name, call in calls.items():
+            shares.setdefault(f"{name} over read bandwidth", []).append(buffer.nbytes / timed(call, 1) / 1e9 / best)
+        shares.setdefault("read GB/s", []).append(best)
+        shares.setdefault("int4 over int8", []).append(timed(calls["clear"], 1) / timed(four, 1))
+    return {name: statistics.median(values) for name, values in shares.items()}
+
+
+def measure_small(engine: MaskedGEMM, sdk: Worker | None) -> dict[str, float]:
+    """Microseconds of a (64, 64) call from Python, and the SDK's over ours."""
+    found: dict[str, float] = {}
+    for operation in BYTES:
+        call, times = product_call(engine, operation, (64, 64, 1)), 400
+        request = {"operation": operation, "shape": (64, 64, 1), "dtype": np.dtype(BYTES[operation]).name}
+        request |= {"below": min(below(operation), 127) if operation == "clear" else below(operation)}
+        timed(call, times)
+        rounds = [
+            (timed(call, times), sdk.ask(**request, extra=EXTRA.get(operation, ()), times=times) if sdk else 0.0)
+            for _ in range(15)
+        ]
+        found[f"{operation} us"] = statistics.median(mine for mine, _ in rounds) * 1e6
+        if sdk:
+            found[f"{operation} over SDK"] = statistics.median(theirs / mine for mine, theirs in rounds)
+    return found
+
+
+def measure_threads(seconds: float) -> dict[str, float]:
+    """Two threads over one, interleaved."""
+    one, two = MaskedGEMM(threads=1), MaskedGEMM(threads=2)
+    found: dict[str, float] = {}
+    for operation in ("clear", "wrap32", "wrap64"):
+        calls = [product_call(engine, operation, (4096, 4096, 128)) for engine in (one, two)]
+        for call in calls:
+            call()
+        ratios: list[float] = []
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end or len(ratios) < 5:
+            ratios.append(timed(calls[0], 1) / timed(calls[1], 1))
+        found[f"{operation}, 2 threads over 1"] = statistics.median(ratios)
+    return found
+
+
+START = """
+import time
+{prepare}
+import numpy as np, cppyy
+weights, inputs = np.ones((64, 64), np.int8), np.ones((1, 64), np.int8)
+from pllm_lang.runtime.engine import MaskedGEMM
+start = time.perf_counter()
+MaskedGEMM(threads=1).compile(weights).clear(inputs)
+print(time.perf_counter() - start)
+"""
+
+
+def measure_start() -> dict[str, float]:
+    """Seconds from `import cppyy` to the first result, by JIT and from the cached library; medians of five processes."""
+    found: dict[str, float] = {}
+    subprocess.run([sys.executable, "-m", "pllm_lang.runtime.build"], check=True, stdout=subprocess.DEVNULL)
+    for choice in ("jit", "library"):
+        environment = {**os.environ, "PLLM_KERNELS": choice}
+        command = [sys.executable, "-c", START.format(prepare="")]
+        runs = [
+            float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+            for _ in range(5)
+        ]
+        found[f"first result by {choice}, s"] = statistics.median(runs)
+    return found
+
+
+def below_floors(rows: list[Row], figures: dict[str, float]) -> list[str]:
+    """What does not reach its floor on one thread."""
+    missed: list[str] = []
+    for row in rows:
+        name = f"{row.operation} {row.shape}"
+        if row.shape not in SHAPES:
+            continue
+        if row.sdk is not None and row.sdk < SDK_FLOORS[row.operation]:
+            missed.append(f"{name}: {row.sdk:.1f} times the SDK, floor {SDK_FLOORS[row.operation]:.0f}")
+        if row.limit < LIMIT_FLOORS.get(row.operation, 0):
+            missed.append(f"{name}: {row.limit:.0%} of the limit, floor {LIMIT_FLOORS[row.operation]:.0%}")
+        if row.onednn is not None and row.onednn < (1.0 if row.shape[1] == 896 else 0.95):
+            missed.append(f"{name}: {row.onednn:.2f} of oneDNN")
+    floors = {"first result by jit, s": -0.6, "first result by library, s": -0.05, "int4 over int8": 1.7}
+    floors |= {f"{name} over read bandwidth": 0.9 for name in ("clear", "wrap32", "modular")}
+    floors |= {f"{name}, 2 threads over 1": 1.9 for name in ("clear", "wrap32", "wrap64")}
+    floors |= {f"{name} over SDK": 3.0 for name in BYTES}
+    for name, floor in floors.items():
+        value = figures.get(name)
+        if value is not None and (value < floor if floor > 0 else value > -floor):
+            missed.append(f"{name}: {value:.3g}, floor {abs(floor):g}")
+    return missed
+
+
+def table(rows: list[Row], figures: dict[str, float]) -> str:
+    loaded = kernels().loaded
+    lines = [f"{loaded.implementation}, {loaded.instruction_set}, {loaded.origin}", ""]
+    lines += ["| operation | out, in, batch | GMAC/s | of the limit | times SDK | times oneDNN | times numpy |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for row in rows:
+        others = (f"{value:.2f}" if value is not None else "" for value in (row.sdk, row.onednn, row.numpy))
+        cells = [row.operation, ", ".join(map(str, row.shape)), f"{row.speed:.1f}", f"{row.limit:.0%}", *others]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| figure | value |", "|---|---|"]
+    lines += [f"| {name} | {value:.3g} |" for name, value in figures.items()]
+    return "\n".join(lines)
+
+
+def plot(rows: list[Row], figures: dict[str, float], path: Path) -> None:
+    """A roofline: products a byte of weights across, GMAC/s up."""
+    import matplotlib.pyplot as pyplot  # type: ignore[import-not-found]  # noqa: PLC0415 (only where a plot is asked for)
+
+    drawing: Any = pyplot
+    figure, axes = drawing.subplots(figsize=(8, 5))
+    intensity = np.logspace(0, 3, 100)
+    limit, bandwidth = figures["instruction limit, GMAC/s"], figures["read GB/s"]
+    axes.loglog(intensity, np.minimum(limit, bandwidth * intensity), "k-", label="instruction and memory limit")
+    for operation in BYTES:
+        own = [row for row in rows if row.operation == operation]
+        digits = BYTE_DIGITS[operation]
+        across = [row.shape[2] * digits for row in own]
+        axes.loglog(across, [row.speed * digits for row in own], "o", label=operation)
+    axes.set_xlabel("digit products a byte of weights")
+    axes.set_ylabel("10^9 digit products a second")
+    axes.legend()
+    figure.savefig(path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sdk", help="a Python with pllm.run")
+    parser.add_argument("--torch", help="a Python with PyTorch")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each operation and shape")
+    parser.add_argument("--quick", action="store_true", help="two shapes only")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--floors", action="store_true")
+    options = parser.parse_args()
+    engine = MaskedGEMM(threads=options.threads)
+    sdk = Worker(options.sdk, SDK_PROGRAM, options.threads) if options.sdk else None
+    torch = Worker(options.torch, TORCH_PROGRAM, options.threads) if options.torch else None
+    shapes = SHAPES[:2] if options.quick else (*SMALL, *SINGLE, *SHAPES)
+    rows = [measure(engine, name, shape, options.seconds, sdk, torch) for shape in shapes for name in BYTES]
+    figures = {"instruction limit, GMAC/s": max(instruction_limit() for _ in range(20))}
+    figures |= measure_bandwidth(engine, options.seconds) | measure_small(engine, sdk)
+    if not options.quick:
+        figures |= measure_threads(options.seconds * 2) | measure_start()
+    print(table(rows, figures))
+    if options.json:
+        options.json.write_bytes(msgspec.json.encode({"rows": rows, "figures": figures}))
+    if options.plot:
+        plot(rows, figures, options.plot)
+    missed = below_floors(rows, figures)
+    print("\n".join(["", "below their floors:", *missed] if missed else ["", "every floor is reached"]))
+    return 1 if options.floors and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
