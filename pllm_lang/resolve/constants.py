@@ -6,7 +6,6 @@ Also used for shapes, ranges of `repeat` and bounds, with loop variables in the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
@@ -15,6 +14,7 @@ import msgspec
 
 from pllm_lang.resolve.limits import MAX_LIST_ENTRIES, MAX_NUMBER_BITS
 from pllm_lang.resolve.modules import ConstValue
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.resolve.units import Problem, exact, read_number, read_quantity, within_limits
 from pllm_lang.syntax.nodes import (
     Binary,
@@ -57,7 +57,7 @@ def evaluate(expr: Expr, lookup: Lookup) -> ConstValue | Fault:
             read = read_quantity(expr.text)
             return Fault(expr, read) if isinstance(read, Problem) else read[0]
         case String():
-            return json.loads(expr.text)
+            return read_text(expr)
         case Name(id="true" | "false"):
             return expr.id == "true"
         case Name():
@@ -199,8 +199,8 @@ def _entry(expr: Index, lookup: Lookup) -> ConstValue | Fault:
     base = evaluate(expr.base, lookup)
     if isinstance(base, Fault):
         return base
-    item = expr.items[0]
-    if not isinstance(base, tuple) or len(expr.items) != 1 or isinstance(item, Spread):
+    item = expr.items[0] if len(expr.items) == 1 else None
+    if not isinstance(base, tuple) or item is None or isinstance(item, Spread):
         return _not_constant(expr)
     at = evaluate_integer(item, lookup)
     if isinstance(at, Fault):

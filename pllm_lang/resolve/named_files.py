@@ -12,6 +12,7 @@ from pllm_lang.resolve.files import Unreadable
 from pllm_lang.resolve.locate import Location, NotLocated, locate_data
 from pllm_lang.resolve.modules import ConfigFile, FactsFile
 from pllm_lang.resolve.places import node_span
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.resolve.uses import parts
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding
@@ -47,10 +48,7 @@ def _read(
     into: dict[str, Read],
     findings: list[Finding],
 ) -> None:
-    try:
-        written = msgspec.json.decode(node.text, type=str)
-    except msgspec.DecodeError:
-        written = node.text.strip('"')
+    written = read_text(node)
     if written in into:
         return
     path = locate_data(written, location, ".json")

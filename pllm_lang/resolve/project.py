@@ -18,6 +18,7 @@ from pllm_lang.resolve.modules import Binding, Exports, Module, Project
 from pllm_lang.resolve.named_files import read_named_files
 from pllm_lang.resolve.places import anchor_span, node_span
 from pllm_lang.resolve.scope import Imported, Text, bind_names, declared_kinds
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax.nodes import File, Import
 from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding, Span
@@ -136,11 +137,7 @@ def _follow(state: _Loading, importer: _Parsed, decl: Import) -> str:
 def _locate(importer: Location, decl: Import) -> Location | NotLocated:
     if decl.file is None:
         return locate_dotted(tuple(word.id for word in decl.path))
-    try:
-        written = msgspec.json.decode(decl.file.text, type=str)
-    except msgspec.DecodeError:
-        return NotLocated("modules.unknown", f"{decl.file.text} is no path")
-    return locate_file(written, importer)
+    return locate_file(read_text(decl.file), importer)
 
 
 def _served_compiled(state: _Loading, name: str, decl: Import) -> bool:
@@ -207,7 +204,7 @@ def _path_span(file: str, decl: Import) -> Span:
 
 
 def _written(decl: Import) -> str:
-    return decl.file.text.strip('"') if decl.file else ".".join(word.id for word in decl.path)
+    return read_text(decl.file) if decl.file else ".".join(word.id for word in decl.path)
 
 
 def _shown_name(location: Location) -> str:

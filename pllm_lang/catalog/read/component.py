@@ -8,12 +8,12 @@ from pllm_lang.catalog.expr import AnyRank
 from pllm_lang.catalog.read.body import Body, clauses, read_body
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.ensures import check_ensures
-from pllm_lang.catalog.read.expressions import read_string
 from pllm_lang.catalog.read.params import read_params
 from pllm_lang.catalog.read.protocol import protocol_names, read_protocol
 from pllm_lang.catalog.records import Component, Operator, ParamSpec, ProtocolText
 from pllm_lang.catalog.walk import names_in
 from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.resolve.uses import names_of
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Span
@@ -38,7 +38,7 @@ def read_component(decl: syn.Record, ctx: Context, find_operator: FindOperator) 
     component = Component(
         name=decl.name.id,
         module=ctx.module,
-        id=read_string(decl.id) if decl.id else "",
+        id=read_text(decl.id) if decl.id else "",
         version=body.text("version"),
         kind=body.text("kind"),
         implements=body.words("implements"),

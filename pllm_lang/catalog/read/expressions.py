@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import msgspec
-
 from pllm_lang.catalog import expr as ir
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.resolve.modules import ConstValue
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.resolve.units import Problem, read_number, read_quantity
 from pllm_lang.syntax import nodes as syn
 
@@ -68,14 +67,6 @@ def constant_expr(value: ConstValue) -> ir.Expr:
     return ir.Num(str(value))
 
 
-def read_string(node: syn.String) -> str:
-    """The text of a string literal; an escape that JSON does not know is left as written."""
-    try:
-        return msgspec.json.decode(node.text, type=str)
-    except msgspec.DecodeError:
-        return node.text[1:-1]
-
-
 def _atom(
     node: syn.Number | syn.Quantity | syn.String | syn.Name, ctx: Context, anchor: syn.Anchor
 ) -> ir.Expr:
@@ -86,7 +77,7 @@ def _atom(
             read = read_quantity(node.text)
             return _number(node, read if isinstance(read, Problem) else read[0], ctx, anchor)
         case syn.String():
-            return ir.Text(read_string(node))
+            return ir.Text(read_text(node))
         case syn.Name():
             return name_expr(node.id, ctx)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pllm_lang.catalog.expr import Expr, Num
 from pllm_lang.catalog.read.body import read_body
 from pllm_lang.catalog.read.context import Context
-from pllm_lang.catalog.read.expressions import read_string, to_expr
+from pllm_lang.catalog.read.expressions import to_expr
 from pllm_lang.catalog.read.values import listed, word
 from pllm_lang.catalog.records import AdversaryRule, ClaimRule, Policy
 from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax import nodes as syn
 
 ADVERSARIES = ("semi_honest", "covert", "malicious")
@@ -126,7 +127,7 @@ def _claim(item: syn.Claim, ctx: Context) -> ClaimRule:
             ctx.report("records.unknown_field", f"a claim has no `{name.id}`", ctx.span(item, name), help_)
         lists[name.id] = _words(values, ctx.without_names(), item)
     return ClaimRule(
-        read_string(item.claim), lists.get("outcomes", ()), lists.get("refinements", ()), ctx.origin(item)
+        read_text(item.claim), lists.get("outcomes", ()), lists.get("refinements", ()), ctx.origin(item)
     )
 
 

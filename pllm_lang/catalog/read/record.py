@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pllm_lang.catalog.read.body import clauses, read_body
 from pllm_lang.catalog.read.context import Context
-from pllm_lang.catalog.read.expressions import read_string, to_expr
+from pllm_lang.catalog.read.expressions import to_expr
 from pllm_lang.catalog.read.params import read_params
 from pllm_lang.catalog.records import Holding, Kernel, ParamSpec, Record
 from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax import nodes as syn
 
 
@@ -25,7 +26,7 @@ def read_kernel(decl: syn.Record, ctx: Context) -> Kernel:
     return Kernel(
         name=decl.name.id,
         module=ctx.module,
-        id=read_string(decl.id) if decl.id else "",
+        id=read_text(decl.id) if decl.id else "",
         version=body.text("version"),
         operations=body.words("operations"),
         variants=body.words("variants"),
@@ -45,7 +46,7 @@ def read_record(decl: syn.Record, ctx: Context) -> Record:
         kind=decl.kind,
         name=decl.name.id,
         module=ctx.module,
-        id=read_string(decl.id) if decl.id else "",
+        id=read_text(decl.id) if decl.id else "",
         under=_under(decl, ctx),
         fields=body.fields,
         clauses=clauses(decl.body, syn.Requires, ctx),

@@ -14,13 +14,13 @@ from fractions import Fraction
 
 import msgspec
 
-from pllm_lang.catalog.read.expressions import read_string
 from pllm_lang.exact.enclose import sqrt
 from pllm_lang.ir.lower.condition import tightened
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.report import report, span_of
 from pllm_lang.ir.plan import Bound
 from pllm_lang.resolve.modules import FactsFile, Measured
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Severity
 
@@ -48,14 +48,14 @@ NOTHING = Stated()
 
 def use_facts(ctx: Context, stmt: syn.Facts) -> None:
     """Enters a facts file that name resolution has read. Without it fewer facts are known."""
-    file = ctx.frame.module.facts.get(read_string(stmt.path))
+    file = ctx.frame.module.facts.get(read_text(stmt.path))
     if file is not None:
         ctx.facts.append(file)
 
 
 def check_facts(ctx: Context, stmt: syn.Facts) -> None:
     """A warning where a facts file speaks of nothing in the plan: a name is probably spelt otherwise."""
-    file = ctx.frame.module.facts.get(read_string(stmt.path))
+    file = ctx.frame.module.facts.get(read_text(stmt.path))
     names = {name for name, _ in ctx.values.values()}
     if file is None or any(_BASE.split(name)[0] in names for name in file.facts):
         return

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from pllm_lang.catalog import expr as ex
 from pllm_lang.catalog.read.context import Context as Reading
-from pllm_lang.catalog.read.expressions import constant_expr, read_string, to_expr
+from pllm_lang.catalog.read.expressions import constant_expr, to_expr
 from pllm_lang.exact.number import MAX_BITS, Exact, bits, exact, normal, power, ratio
 from pllm_lang.ir.lower.clauses import read_clauses
 from pllm_lang.ir.lower.context import Context, Exactly, Value
@@ -18,6 +18,7 @@ from pllm_lang.ir.lower.naming import all_names, look, report_unknown
 from pllm_lang.ir.lower.report import origin_of, report, span_of
 from pllm_lang.ir.plan import Output, Requirement
 from pllm_lang.ir.walk import references, substitute
+from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax import nodes as syn
 
 FAILURE = "failure"
@@ -45,7 +46,7 @@ def lower_requirement(ctx: Context, stmt: syn.Requires) -> None:
         return
     ctx.requirements += 1
     ctx.parts[-ctx.requirements, "requires"] = origin_of(ctx, stmt)
-    ctx.body.append(Requirement(condition, read_string(stmt.reason) if stmt.reason else ""))
+    ctx.body.append(Requirement(condition, read_text(stmt.reason) if stmt.reason else ""))
 
 
 def read_requirement(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> ex.Expr | None:
