@@ -35,8 +35,8 @@ def test_two_party_truncation_fails_exactly_for_p_shares() -> None:
         assert wrong == abs(p), p
 
 
-@pytest.mark.parametrize("name", ["fixed_mul_two_party", "fixed_mul_three_party"])
-def test_failure_is_the_share_of_wrapping_residues(name) -> None:
+@pytest.mark.parametrize(("name", "residues"), [("fixed_mul_two_party", 25), ("fixed_mul_three_party", 26)])
+def test_failure_is_the_share_of_wrapping_residues(name, residues) -> None:
     form = Format("fx", "fixed", low="-128", high="127", frac=FRAC, modulus=str(RING))
     five = Facts(range=Interval(Fraction(5, 8), Fraction(5, 8)), error=0)
     env = Env(
@@ -46,7 +46,7 @@ def test_failure_is_the_share_of_wrapping_residues(name) -> None:
     )
     failure = components()[name].failure
     assert failure is not None
-    assert term(failure, env) == Interval(Fraction(25, RING), Fraction(25, RING))
+    assert term(failure, env) == Interval(Fraction(residues, RING), Fraction(residues, RING))
 
 
 def three_party_truncation(p: int, r: int) -> int:
@@ -54,10 +54,10 @@ def three_party_truncation(p: int, r: int) -> int:
     return centred((centred(p - r) >> FRAC) + (centred(r) >> FRAC))
 
 
-def test_three_party_truncation_fails_for_at_most_p_masks() -> None:
+def test_three_party_truncation_fails_for_at_most_p_plus_one_masks() -> None:
     for p in range(-RING // 4, RING // 4):
         wrong = sum(abs(three_party_truncation(p, r) - Fraction(p, 2**FRAC)) >= 2 for r in range(RING))
-        assert max(0, abs(p) - 2) <= wrong <= abs(p), p
+        assert abs(p) - 1 <= wrong <= abs(p) + 1, p
 
 
 def test_exp_limit_error() -> None:
