@@ -20,7 +20,7 @@ _LIBRARY = "pllm_lang/catalog/_stdlib.msgpack"
 class ShippedDataHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
         sys.path.insert(0, self.root)
         try:
             self._write()

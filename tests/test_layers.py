@@ -54,8 +54,8 @@ def test_lark_is_imported_by_syntax_only_and_cppyy_by_runtime_only() -> None:
                 if isinstance(node, ast.ImportFrom)
                 else []
             )
-            for library in importers:
+            for library, packages in importers.items():
                 if any(name.split(".")[0] == library for name in modules):
-                    importers[library].add(path.relative_to(ROOT).parts[0])
+                    packages.add(path.relative_to(ROOT).parts[0])
     assert importers["lark"] == {"syntax"}
     assert importers["cppyy"] <= {"runtime"}

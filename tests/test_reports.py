@@ -55,7 +55,9 @@ REPORTS_OF_THE_NUMERIC_CHECKS = ("R01", "R02", "R03", "R04", "R05", "R07", "R08"
 
 def checked(name: str) -> dict:
     path = REPORTS / f"{name}.pllm"
-    result = CliRunner().invoke(app, ["check", "--format", "json", "--no-cache", "--no-dependents", str(path)], standalone_mode=False)
+    result = CliRunner().invoke(
+        app, ["check", "--format", "json", "--no-cache", "--no-dependents", str(path)], standalone_mode=False
+    )
     assert result.exception is None, result.exception
     return {"exit": result.return_value, **json.loads(result.output)}
 
@@ -93,7 +95,9 @@ def test_every_report_has_both_sides(report: str) -> None:
 
 
 def test_the_failure_of_the_local_truncation_is_about_thirty_percent_an_entry() -> None:
-    finding = next(f for f in checked("R02_local_truncation_refused")["findings"] if f["code"] == "bounds.failure")
+    finding = next(
+        f for f in checked("R02_local_truncation_refused")["findings"] if f["code"] == "bounds.failure"
+    )
     assert Fraction("0.30") < Fraction(finding["data"]["value"]) / 8 < Fraction("0.31")
 
 

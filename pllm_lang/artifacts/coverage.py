@@ -20,7 +20,9 @@ from pllm_lang.verify.view import Met
 
 SCHEMA = "pllm.lang.coverage.v1"
 
-Aspect = Literal["operator", "conversion", "role", "bound", "assurance", "version", "target", "placement", "other"]
+Aspect = Literal[
+    "operator", "conversion", "role", "bound", "assurance", "version", "target", "placement", "other"
+]
 Level = Literal["covered", "assumed", "missing"]
 
 _ASPECTS: dict[str, Aspect] = {
@@ -64,7 +66,9 @@ def coverage_of(report: PlanReport) -> Coverage:
     gaps = [o for o in report.obligations if o.verdict is not Verdict.PROVED]
     rows = (*_operator_rows(met, gaps, source_map), *_gap_rows(gaps, source_map))
     complete = report.accepted and all(row.level != "missing" for row in rows)
-    return Coverage(SCHEMA, report.name, complete, rows, tuple(f"{n.family}: {n.why}" for n in report.not_asked))
+    return Coverage(
+        SCHEMA, report.name, complete, rows, tuple(f"{n.family}: {n.why}" for n in report.not_asked)
+    )
 
 
 def _operator_rows(met: Iterable[Met], gaps: Iterable[Obligation], source_map: SourceMap) -> Iterator[Row]:

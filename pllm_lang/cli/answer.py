@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from pllm_lang.cli.checking import Checked, check_files
 from pllm_lang.cli.call import Call
+from pllm_lang.cli.checking import Checked, check_files
 from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.render_concise import render_concise
 from pllm_lang.text.render_full import render_full
@@ -30,9 +30,13 @@ class Answer(msgspec.Struct, frozen=True):
     read: tuple[str, ...]
 
 
-def answer(calls: Sequence[Call], format_: str | None, select: Sequence[str], ignore: Sequence[str]) -> Answer:
+def answer(
+    calls: Sequence[Call], format_: str | None, select: Sequence[str], ignore: Sequence[str]
+) -> Answer:
     """Check the files of all calls; options of the command line come before those of a configuration."""
-    checked = [(call, check_files(call.files, call.settings.root, call.buffers)) for call in calls if call.files]
+    checked = [
+        (call, check_files(call.files, call.settings.root, call.buffers)) for call in calls if call.files
+    ]
     findings: list[Finding] = []
     sources: dict[str, Source] = {}
     for call, done in checked:
@@ -40,7 +44,9 @@ def answer(calls: Sequence[Call], format_: str | None, select: Sequence[str], ig
         kept = _unsuppressed(done)
         findings += _chosen(kept, select or config.select, ignore or config.ignore)
         sources |= done.sources
-    chosen = format_ or next((call.settings.config.format for call in calls if call.settings.config.format), "full")
+    chosen = format_ or next(
+        (call.settings.config.format for call in calls if call.settings.config.format), "full"
+    )
     reports = [report for _, done in checked for report in done.reports]
     text = _text(chosen, tuple(findings), sources, reports, sum(len(call.files) for call in calls))
     return Answer(text, tuple(findings), tuple(_read(checked)))
@@ -56,9 +62,9 @@ def _unsuppressed(done: Checked) -> Iterable[Finding]:
 def _chosen(findings: Iterable[Finding], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Finding]:
     """Errors are always shown: only warnings and notes can be selected or ignored."""
     for finding in findings:
-        if finding.severity is Severity.ERROR:
-            yield finding
-        elif (not select or _matches(finding.code, select)) and not _matches(finding.code, ignore):
+        if finding.severity is Severity.ERROR or (
+            (not select or _matches(finding.code, select)) and not _matches(finding.code, ignore)
+        ):
             yield finding
 
 
@@ -77,7 +83,11 @@ def _read(checked: Iterable[tuple[Call, Checked]]) -> Iterator[str]:
 
 
 def _text(
-    format_: str, findings: tuple[Finding, ...], sources: dict[str, Source], reports: list[PlanReport], n_files: int
+    format_: str,
+    findings: tuple[Finding, ...],
+    sources: dict[str, Source],
+    reports: list[PlanReport],
+    n_files: int,
 ) -> str:
     if format_ == "json":
         return _json(findings, sources, reports)
@@ -124,5 +134,3 @@ def _json(findings: tuple[Finding, ...], sources: dict[str, Source], reports: li
         for report in reports
     ]
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
-
-

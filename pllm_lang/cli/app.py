@@ -62,7 +62,7 @@ def run() -> int:
         click.echo("stopped", err=True)
         return 130
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD_CALL
     except (Exception, RecursionError) as problem:
         if os.environ.get("PLLM_DEBUG"):

@@ -57,7 +57,9 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
     opened = open_project(paths, root, buffers, parse_keeping_comments)
     project = opened.project
     reports = tuple(
-        report for name in project.main for report in check_module(project, opened.library, project.modules[name])
+        report
+        for name in project.main
+        for report in check_module(project, opened.library, project.modules[name])
     )
     findings = [*opened.findings, *(finding for report in reports for finding in report.findings)]
     sources = {module.source.name: module.source for module in project.modules.values()}

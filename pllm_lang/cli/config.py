@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -69,10 +69,10 @@ def _read_table(path: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
             return None  # somebody else's broken pyproject.toml is not ours to judge
         raise BadConfigError(f"{path}: {problem}") from problem
     for key in keys:
-        table = table.get(key) if isinstance(table, dict) else None
+        table = cast("dict[str, Any]", table).get(key) if isinstance(table, dict) else None
         if table is None:
             return None
-    return table
+    return cast("dict[str, Any]", table)
 
 
 def _convert(path: str, table: dict[str, Any]) -> Config:

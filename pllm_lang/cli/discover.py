@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pathspec
 
 SUFFIX = ".pllm"
-ALWAYS_SKIPPED = frozenset({".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", "build", "dist"})
+ALWAYS_SKIPPED = frozenset(
+    {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", "build", "dist"}
+)
 MAX_SCANNED_BYTES = 4_000_000
 _STRING = re.compile(rb'"([^"\\\n]{1,1000})"')
 
@@ -27,7 +29,9 @@ class NoSuchPathError(Exception):
     """A path of the call does not exist."""
 
 
-def files_of(paths: Sequence[str], root: str, exclude: Sequence[str], force_exclude: bool = False) -> list[str]:
+def files_of(
+    paths: Sequence[str], root: str, exclude: Sequence[str], force_exclude: bool = False
+) -> list[str]:
     """The plan files that `paths` mean (files as they are, folders and globs searched), sorted, without doubles.
 
     A file that is named is meant, excluded or not, unless `force_exclude` says otherwise (for hooks).
@@ -39,7 +43,7 @@ def files_of(paths: Sequence[str], root: str, exclude: Sequence[str], force_excl
         for one in _expand(path):
             if os.path.isdir(one):
                 found.update(dict.fromkeys(_under(one, root, spec)))
-            elif one == path and not force_exclude or not _excluded(one, root, spec):
+            elif (one == path and not force_exclude) or not _excluded(one, root, spec):
                 found[one] = None
     return sorted(found)
 
@@ -65,7 +69,9 @@ def _expand(path: str) -> list[str]:
 def _under(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterable[str]:
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(
-            f for f in folders if f not in ALWAYS_SKIPPED and not _excluded(os.path.join(base, f) + "/", root, spec)
+            f
+            for f in folders
+            if f not in ALWAYS_SKIPPED and not _excluded(os.path.join(base, f) + "/", root, spec)
         )
         for name in sorted(names):
             path = os.path.join(base, name)
@@ -105,7 +111,9 @@ def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -
                 wanted[user] = os.path.relpath(user)
                 queue.append(user)
     folders = {os.path.dirname(os.path.abspath(path)) for path in project} | {root}
-    return Dependents(sorted(path for path in wanted.values() if path.endswith(SUFFIX)), [*project, *sorted(folders)])
+    return Dependents(
+        sorted(path for path in wanted.values() if path.endswith(SUFFIX)), [*project, *sorted(folders)]
+    )
 
 
 def _users_by_file(paths: Iterable[str]) -> dict[str, list[str]]:

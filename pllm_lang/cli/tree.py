@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -14,7 +14,8 @@ def tree_text(node: Any, indent: int = 0) -> str:
     lines = [f"{'  ' * indent}{_head(node)}"]
     for name in node.__struct_fields__:
         value = getattr(node, name)
-        for child in value if isinstance(value, tuple) else (value,):
+        children: tuple[Any, ...] = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+        for child in children:
             if isinstance(child, msgspec.Struct):
                 lines.append(tree_text(child, indent + 1))
     return "\n".join(lines)

@@ -56,7 +56,9 @@ def carried_values(view: StepView, plan: PlanView) -> Iterator[Carried]:
     if component is None:
         return
     protocol = component.protocol
-    own = {} if protocol is None else {spec.name: spec.format for spec in (*protocol.inputs, *protocol.outputs)}
+    own = (
+        {} if protocol is None else {spec.name: spec.format for spec in (*protocol.inputs, *protocol.outputs)}
+    )
     for name, part, type_, facts in _values(view):
         ring = own.get(name) or component.carrier
         modulus = None if ring is None else ring_modulus(ring, view)

@@ -94,7 +94,9 @@ def check_experiment(
     key = experiment.policy or report.plan.policy
     plan = plan_view(report.plan, report.source_map, library, key)
     view = ExperimentView(experiment, plan, report.flow, hosts_of(experiment, plan))
-    asked = tuple(o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view))
+    asked = tuple(
+        o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view)
+    )
     findings = (*lowering, *findings_of(asked, report.source_map))
     return PlanReport(
         experiment.name,

@@ -111,7 +111,11 @@ def _side(expr: Expr, found: Interval | None) -> str:
         return f"{name} is unknown"
     if found.low == found.high:
         return f"{name} is {shown(found.low)}"
-    return f"{name} is at most {shown(found.high)}" if found.low >= 0 else f"{name} is in [{shown(found.low)}, {shown(found.high)}]"
+    return (
+        f"{name} is at most {shown(found.high)}"
+        if found.low >= 0
+        else f"{name} is in [{shown(found.low)}, {shown(found.high)}]"
+    )
 
 
 def _end(found: Interval | None, fn: str) -> str:
@@ -122,5 +126,7 @@ def _end(found: Interval | None, fn: str) -> str:
 
 def _advice(known: Interval | None) -> str:
     if known is None:
-        return "state what is missing: a range with `where abs(x) <= ...` on the inputs, or `assume` on a step"
+        return (
+            "state what is missing: a range with `where abs(x) <= ...` on the inputs, or `assume` on a step"
+        )
     return "narrow the inputs, or choose a component made for this range"

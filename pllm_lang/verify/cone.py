@@ -65,7 +65,12 @@ def _edges(body: tuple[Node, ...]) -> Iterator[tuple[int, int]]:
             yield _value(node.state), node.value
         elif isinstance(node, Repeat):
             for one in node.carried:
-                yield from ((one.inner, one.initial), (one.inner, one.next), (one.final, one.next), (one.final, one.initial))
+                yield from (
+                    (one.inner, one.initial),
+                    (one.inner, one.next),
+                    (one.final, one.next),
+                    (one.final, one.initial),
+                )
             yield from _edges(node.body)
 
 

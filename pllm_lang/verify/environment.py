@@ -56,7 +56,11 @@ def make_view(
 def _unchanged(operator: Operator, env: Env) -> dict[str, Facts]:
     """Known results that lie on the grid of their format: a method that rounds to a neighbour leaves them as they are."""
     found = result_facts(operator, env)
-    return {name: facts for name, facts in found.items() if facts.value is not None and _fits(facts.value, env, name)}
+    return {
+        name: facts
+        for name, facts in found.items()
+        if facts.value is not None and _fits(facts.value, env, name)
+    }
 
 
 def _fits(value: Known, env: Env, name: str) -> bool:
@@ -78,9 +82,7 @@ def party_count(places: Iterable[Placement], use: ComponentUse | None = None) ->
     return len({party for _, party in use.roles})
 
 
-def _environment(
-    plan: PlanView, step: Step, operator: Operator, types: Sequence[TensorType]
-) -> Env | None:
+def _environment(plan: PlanView, step: Step, operator: Operator, types: Sequence[TensorType]) -> Env | None:
     if UNKNOWN in types or UNKNOWN in step.types:
         return None
     operands = {

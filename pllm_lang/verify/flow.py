@@ -79,7 +79,9 @@ def flow(plan: PlanView, judge_step: JudgeStep, judge_node: JudgeNode) -> Flow:
             _give(walk, given.value, given.type, _stated(walk, given), given.placement)
         _nodes(walk, stage.body, captured)
     facts = {value: walk.by_number[number] for value, number in walk.numbers.items()}
-    obligations = [msgspec.structs.replace(o, count=o.count * n) if n > 1 else o for o, n in captured.obligations]
+    obligations = [
+        msgspec.structs.replace(o, count=o.count * n) if n > 1 else o for o, n in captured.obligations
+    ]
     return Flow(facts, walk.places, obligations, captured.met)
 
 
@@ -87,7 +89,9 @@ def _start(walk: _Walk) -> None:
     plan = walk.plan.plan
     public, unplaced = Placement("public"), Placement()
     for weight in plan.weights:
-        _give(walk, weight.value, weight.type, _stated(walk, weight), unplaced if weight.secret_from else public)
+        _give(
+            walk, weight.value, weight.type, _stated(walk, weight), unplaced if weight.secret_from else public
+        )
     for constant in plan.constants:
         _give(walk, constant.value, constant.type, constant_facts(constant), public)
     for given in (*plan.inputs, *plan.states):
@@ -154,7 +158,9 @@ def _step(walk: _Walk, step: Step, captured: _Captured) -> None:
             [places[v] for v in values],
         )
         walk.judged[how, incoming] = judged
-    for value, type_, facts, place in zip(step.results, step.types, judged.results, judged.places, strict=True):
+    for value, type_, facts, place in zip(
+        step.results, step.types, judged.results, judged.places, strict=True
+    ):
         _give(walk, value, type_, facts, place)
     captured.met.append(Met(step, judged, 1))
     if judged.obligations:
@@ -179,7 +185,9 @@ def _repeat(walk: _Walk, repeat: Repeat, captured: _Captured) -> None:
     runs: dict[tuple[Any, ...], tuple[_Captured, int]] = {}
     index = repeat.low
     while index < repeat.high:
-        key = tuple([(walk.numbers[c.inner], walk.types[c.inner], walk.places[c.inner]) for c in repeat.carried])
+        key = tuple(
+            [(walk.numbers[c.inner], walk.types[c.inner], walk.places[c.inner]) for c in repeat.carried]
+        )
         again = key in runs
         if again:
             break

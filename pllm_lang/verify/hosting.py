@@ -80,7 +80,12 @@ def parties_of(met: Met, hosts: tuple[Host, ...]) -> frozenset[str]:
     if step.use is not None and step.use.roles:
         return frozenset(party for _, party in step.use.roles)
     view = met.judged.view
-    shared = {p for place in (() if view is None else view.operand_places) for p in place.parties if place.kind == "shared"}
+    shared = {
+        p
+        for place in (() if view is None else view.operand_places)
+        for p in place.parties
+        if place.kind == "shared"
+    }
     return frozenset(shared or {host.party for host in hosts})
 
 

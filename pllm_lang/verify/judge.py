@@ -9,10 +9,10 @@ from pllm_lang.catalog.facts import UNKNOWN as NOTHING_KNOWN
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.ir.plan import Placement, Step, TensorType
 from pllm_lang.verify.environment import make_view
+from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.placing import placed
 from pllm_lang.verify.registry import rules
 from pllm_lang.verify.stored import UNPROVED_BEFORE, stored
-from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import Judged, PlanView, StepView
 
 
@@ -36,5 +36,3 @@ def judge_step(
     if any(one.rule == UNPROVED_BEFORE for one in facts):
         obligations = tuple(o for o in obligations if not o.code.startswith("bounds."))
     return Judged(view, stored(view, plan), placed(view), obligations)
-
-

@@ -12,7 +12,11 @@ def shown(value: Exact) -> str:
     """`12`, `2^38`, `-2^63 + 1` or about four digits (`~1.235e+09`) for a number with no short exact form."""
     if isinstance(value, int):
         return _shown_int(value)
-    if value.denominator & (value.denominator - 1) == 0 and abs(value.numerator) < 10**6 and value.denominator < 10**6:
+    if (
+        value.denominator & (value.denominator - 1) == 0
+        and abs(value.numerator) < 10**6
+        and value.denominator < 10**6
+    ):
         return str(value) if abs(value.numerator) != 1 or value.denominator < 1024 else _inverse_power(value)
     return "~" + decimal(value)
 
@@ -66,6 +70,7 @@ def _plain(text: str, exponent: int) -> str:
 def log2_text(value: Exact) -> str:
     """`2^38.4`: the size of a positive number as a power of two, to one digit, rounded up."""
     size = Fraction(value)
+    tenths = 0
     bits = size.numerator.bit_length() - size.denominator.bit_length()
     while Fraction(2) ** bits < size:
         bits += 1

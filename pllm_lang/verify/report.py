@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from pllm_lang.catalog.expr import NOWHERE, Origin
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.text.finding import Finding, Label, Severity, Span, Verdict
@@ -90,5 +88,3 @@ def count_verdicts(obligations: Iterable[Obligation]) -> dict[str, int]:
         if obligation.assumed:
             counts["assumed"] += obligation.count
     return counts
-
-

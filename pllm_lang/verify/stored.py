@@ -21,7 +21,6 @@ from pllm_lang.verify.initial import format_range, with_bounds
 from pllm_lang.verify.limits import inside
 from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
-
 PRECISION = 64
 """Significant bits that an upper bound keeps once it has more than MAX_SIZE."""
 MAX_SIZE = 512
@@ -47,7 +46,9 @@ def _compact(facts: Facts) -> Facts:
     """The same bounds with upper bounds of reasonable size, rounded up: errors and norms multiply from layer to layer."""
     large = {name: getattr(facts, name) for name in _UPPER_BOUNDS}
     rounded_up = {
-        name: round_up(value, PRECISION) for name, value in large.items() if value is not None and bits(value) > MAX_SIZE
+        name: round_up(value, PRECISION)
+        for name, value in large.items()
+        if value is not None and bits(value) > MAX_SIZE
     }
     return msgspec.structs.replace(facts, **rounded_up) if rounded_up else facts
 

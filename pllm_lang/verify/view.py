@@ -15,7 +15,8 @@ from pllm_lang.verify.obligation import Obligation
 class PlanView(msgspec.Struct, frozen=True):
     """A plan with the library and its policy (None where it is under none).
 
-    `requirements` are the plan's own, in the order written; the n-th is the part (-n, "requires") of the source map. `value_names` says what `%v12` is called.
+    `requirements` are the plan's own, in the order written; the n-th is the part (-n, "requires") of the source map.
+    `value_names` says what `%v12` is called.
     """
 
     plan: Plan

@@ -24,8 +24,24 @@ def doubling(depth: int) -> str:
         f"block b{i}(x: int8[4]) -> (y) {{ a = b{i + 1}(x)\n y = b{i + 1}(a) }}\n" for i in range(depth)
     )
     last = f"block b{depth}(x: int8[4]) -> (y) {{ y = neg(x) @ client }}\n"
-    return f"{HEAD}{blocks}{last}plan p {{\n input x: int8[4] from client\n y = b0(x)\n output y to client\n}}\n"
+    return (
+        f"{HEAD}{blocks}{last}plan p {{\n input x: int8[4] from client\n y = b0(x)\n output y to client\n}}\n"
+    )
 
+
+REPEAT = """plan p {
+  input x: int8[4] from client
+  repeat i in 0..<10^12 carrying [x] { x = neg(x) @ client }
+  output x to client
+}
+"""
+RECURSIVE = """block b(x: int8[4]) -> (y) { y = b(x) }
+plan p {
+  input x: int8[4] from client
+  y = b(x)
+  output y to client
+}
+"""
 
 # name, content, the code of a finding
 TEXTS: list[tuple[str, bytes | str, str]] = [
@@ -40,9 +56,9 @@ TEXTS: list[tuple[str, bytes | str, str]] = [
     ("exponent", "pllm 1\nconst a = 1e999999999\n", "numbers.too_large"),
     ("digits", "pllm 1\nconst a = " + "9" * 3_000_000 + "\n", "file.too_large"),
     ("digits within the file's limit", "pllm 1\nconst a = " + "9" * 1_500_000 + "\n", "syntax.too_long"),
-    ("repeat", HEAD + "plan p {\n input x: int8[4] from client\n repeat i in 0..<10^12 carrying [x] { x = neg(x) @ client }\n output x to client\n}\n", "limits.repeat"),
+    ("repeat", HEAD + REPEAT, "limits.repeat"),
     ("doubling blocks", doubling(40), "limits.expansion"),
-    ("recursive block", HEAD + "block b(x: int8[4]) -> (y) { y = b(x) }\nplan p {\n input x: int8[4] from client\n y = b(x)\n output y to client\n}\n", "blocks.recursive"),
+    ("recursive block", HEAD + RECURSIVE, "blocks.recursive"),
     ("cyclic constants", "pllm 1\nconst a = b\nconst b = a\n", "names.cycle"),
     ("outside the project", 'pllm 1\nimport "../../../other.pllm" [x]\n', "modules.outside_project"),
     ("not a plan file", 'pllm 1\nimport "/etc/hostname" [x]\n', "modules."),
@@ -103,7 +119,12 @@ def _device(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("make", "code"),
-    [(_large, "file.too_large"), (_loop, "file.unreadable"), (_pipe, "file.unreadable"), (_device, "file.unreadable")],
+    [
+        (_large, "file.too_large"),
+        (_loop, "file.unreadable"),
+        (_pipe, "file.unreadable"),
+        (_device, "file.unreadable"),
+    ],
 )
 def test_file(make: Callable[[Path], None], code: str, tmp_path: Path) -> None:
     make(tmp_path / "plan.pllm")

@@ -18,12 +18,18 @@ FORMATS = ("full", "concise", "json")
 
 @click.command()
 @click.argument("paths", nargs=-1)
-@click.option("--format", "format_", type=click.Choice(FORMATS), help="How findings are written.  [default: full]")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), help="How findings are written.  [default: full]"
+)
 @click.option("--select", multiple=True, help="Show only warnings and notes of these codes or families.")
 @click.option("--ignore", multiple=True, help="Leave out warnings and notes of these codes or families.")
 @click.option("--exclude", multiple=True, help="Leave out files by a .gitignore pattern.")
-@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even when they are named (for hooks).")
-@click.option("--stdin-filename", default="stdin.pllm", show_default=True, help="What to call the text read from `-`.")
+@click.option(
+    "--force-exclude", is_flag=True, help="Leave out excluded files even when they are named (for hooks)."
+)
+@click.option(
+    "--stdin-filename", default="stdin.pllm", show_default=True, help="What to call the text read from `-`."
+)
 @click.option("--no-dependents", is_flag=True, help="Check only the files named, not those that use them.")
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
 def command(

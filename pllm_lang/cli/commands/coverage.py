@@ -24,5 +24,3 @@ def command(target: str, format_: str) -> int:
     coverage = coverage_of(report)
     click.echo(document(coverage).decode() if format_ == "json" else as_text(coverage))
     return 0 if coverage.complete else 1
-
-

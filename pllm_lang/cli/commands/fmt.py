@@ -36,17 +36,28 @@ class Outcome(msgspec.Struct, frozen=True):
 @click.command()
 @click.argument("paths", nargs=-1)
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 where a file is not in the layout.")
-@click.option("--diff", is_flag=True, help="Change nothing; print what would change, exit 1 where something would.")
+@click.option(
+    "--diff", is_flag=True, help="Change nothing; print what would change, exit 1 where something would."
+)
 @click.option("--exclude", multiple=True, help="Leave out files by a .gitignore pattern.")
-@click.option("--stdin-filename", default="stdin.pllm", show_default=True, help="What to call the text read from `-`.")
-def command(paths: tuple[str, ...], check: bool, diff: bool, exclude: tuple[str, ...], stdin_filename: str) -> int:
+@click.option(
+    "--stdin-filename", default="stdin.pllm", show_default=True, help="What to call the text read from `-`."
+)
+def command(
+    paths: tuple[str, ...], check: bool, diff: bool, exclude: tuple[str, ...], stdin_filename: str
+) -> int:
     """Format plan files in PATHS: files, folders, globs, or `-` for standard input to standard output."""
     if paths == ("-",):
         return _stdin(stdin_filename, check, diff)
     try:
         files = list(_files(paths or (".",), exclude))
     except (NoSuchPathError, BadConfigError) as problem:
-        click.echo(f"no such file, folder or match: {problem}" if isinstance(problem, NoSuchPathError) else str(problem), err=True)
+        click.echo(
+            f"no such file, folder or match: {problem}"
+            if isinstance(problem, NoSuchPathError)
+            else str(problem),
+            err=True,
+        )
         return BAD_CALL
     codes = [_one(path, check, diff) for path in files]
     return max(codes, default=FOUND_NOTHING)

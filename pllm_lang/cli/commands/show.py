@@ -19,7 +19,13 @@ STAGES = ("syntax", "resolved", "ir", "bounds")
 def command(target: str, stage: str) -> int:
     """Show a plan as its syntax tree, with names resolved, as the typed plan, or with the proved facts of every value."""
     try:
-        text = _syntax(target) if stage == "syntax" else _resolved(target) if stage == "resolved" else _plan(target, stage)
+        text = (
+            _syntax(target)
+            if stage == "syntax"
+            else _resolved(target)
+            if stage == "resolved"
+            else _plan(target, stage)
+        )
     except NoSuchPlanError as problem:
         click.echo(str(problem), err=True)
         return BAD_CALL
@@ -44,7 +50,11 @@ def _resolved(target: str) -> str:
     checked = checked_file(path)
     main = checked.opened.project.modules[checked.opened.project.main[0]]
     lines = [f"module {main.name}"]
-    lines += [f"  {name} = {found.kind} {found.key}" for name, found in sorted(main.scope.items()) if _said(found.module)]
+    lines += [
+        f"  {name} = {found.kind} {found.key}"
+        for name, found in sorted(main.scope.items())
+        if _said(found.module)
+    ]
     lines += [f"  {name} = {value}" for name, value in sorted(main.constants.items())]
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 
 import msgspec
 
@@ -50,12 +50,7 @@ def candidates(free: list[Free]) -> Iterator[dict[int, Choice]]:
     if not free:
         yield {}
         return
-    count = 0
-    for assignment in _assignments(free):
-        yield assignment
-        count += 1
-        if count >= MAX_CANDIDATES:
-            return
+    yield from islice(_assignments(free), MAX_CANDIDATES)
 
 
 def _assignments(free: list[Free]) -> Iterator[dict[int, Choice]]:

@@ -107,7 +107,9 @@ def _step(run: _Run, step: Step) -> Executed:
     if run.purse.left < 0:
         raise _CannotGoOn
     types = [run.cone.types[_value(operand)] for operand in step.operands]
-    view = make_view(run.cone.plan, step, [enclosing_facts(t) for t in operands], types, [Placement()] * len(operands))
+    view = make_view(
+        run.cone.plan, step, [enclosing_facts(t) for t in operands], types, [Placement()] * len(operands)
+    )
     if view is None:
         raise _CannotGoOn
     tensors = {spec.name: t for spec, t in zip(view.operator.operands, operands, strict=False)}
@@ -148,7 +150,9 @@ def _refuse_giants(tensors: Iterable[Tensor]) -> None:
     """End the run where exact entries outgrow MAX_ENTRY_BITS: repeated squaring doubles them each time."""
     for tensor in tensors:
         for row in tensor.rows:
-            if any(bits(end) > MAX_ENTRY_BITS for entry in row for end in (ends(entry).low, ends(entry).high)):
+            if any(
+                bits(end) > MAX_ENTRY_BITS for entry in row for end in (ends(entry).low, ends(entry).high)
+            ):
                 raise _CannotGoOn
 
 

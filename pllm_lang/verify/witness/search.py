@@ -103,7 +103,9 @@ def _violation(
     return None
 
 
-def _refuted(obligation: Obligation, chosen: dict[int, Choice], reached: str, source_map: SourceMap) -> Obligation:
+def _refuted(
+    obligation: Obligation, chosen: dict[int, Choice], reached: str, source_map: SourceMap
+) -> Obligation:
     witness = tuple(f"{name_of(value, source_map)}: {choice.text}" for value, choice in chosen.items())
     name = "the result" if obligation.code in (overflow.CODE, carrier.CODE) else f"`{obligation.term}`"
     told = f"run exactly on it, {name} gives {shown(exact(reached))}"
@@ -131,7 +133,11 @@ def _by_rule(rule: Callable[[StepView, PlanView], Iterator[Obligation]]) -> Chec
     def check(done: Executed, obligation: Obligation, plan: PlanView) -> str | None:
         for side in ("above", "below"):
             for found in rule(_attained(done, side), plan):
-                if found.part == obligation.part and found.verdict is not Verdict.PROVED and _beyond(found, side):
+                if (
+                    found.part == obligation.part
+                    and found.verdict is not Verdict.PROVED
+                    and _beyond(found, side)
+                ):
                     return found.value
         return None
 

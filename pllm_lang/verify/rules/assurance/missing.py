@@ -38,10 +38,14 @@ def _judge(plan: PlanView, key: str, subject: int, rule: ClaimRule, results: lis
     component = plan.library.component(key)
     name = key.rsplit(".", 1)[-1]
     about = [r for r in results if text_of(r.fields.get("claim")) == rule.claim and key in set(subjects(r))]
-    fitting = [r for r in about if component is None or text_of(r.fields.get("version")) in ("", component.version)]
+    fitting = [
+        r for r in about if component is None or text_of(r.fields.get("version")) in ("", component.version)
+    ]
     for result in fitting:
         if _accepted(result, rule):
-            return Obligation(CODE, Verdict.PROVED, subject, assumed=(f"{rule.claim} of `{name}` ({result.name})",))
+            return Obligation(
+                CODE, Verdict.PROVED, subject, assumed=(f"{rule.claim} of `{name}` ({result.name})",)
+            )
     return Obligation(
         CODE,
         Verdict.REFUTED,
@@ -68,7 +72,9 @@ def _why(about: list[Record], fitting: list[Record], rule: ClaimRule) -> str:
 def _accepted(result: Record, rule: ClaimRule) -> bool:
     outcome = next(words(result.fields.get("outcome")), "")
     refinement = next(words(result.fields.get("refinement")), "")
-    return (not rule.outcomes or outcome in rule.outcomes) and (not rule.refinements or refinement in rule.refinements)
+    return (not rule.outcomes or outcome in rule.outcomes) and (
+        not rule.refinements or refinement in rule.refinements
+    )
 
 
 def subjects(result: Record) -> Iterator[str]:

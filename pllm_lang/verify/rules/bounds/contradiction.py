@@ -56,5 +56,3 @@ def possible(facts: Facts, bound: Bound) -> bool:
 
 def bound_text(bound: Bound) -> str:
     return f"{bound.slot} {bound.op} {bound.limit}"
-
-

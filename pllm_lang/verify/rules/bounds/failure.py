@@ -92,7 +92,9 @@ def _judge(subject: int, total: Exact | None, budget: Expr) -> Obligation:
 def _limit(budget: Expr) -> Exact | None:
     if not isinstance(budget, Apply):
         return None
-    sides = [exact_term(arg, Env()) for arg in budget.args if not (isinstance(arg, Ref) and arg.name == FAILURE)]
+    sides = [
+        exact_term(arg, Env()) for arg in budget.args if not (isinstance(arg, Ref) and arg.name == FAILURE)
+    ]
     return sides[0] if len(sides) == 1 else None
 
 
@@ -106,5 +108,3 @@ def _unbudgeted(subject: int, total: Exact | None) -> Obligation:
         term=FAILURE,
         help="state it in the plan, `requires failure <= 2^-40`, or as `failure_budget:` of its policy",
     )
-
-

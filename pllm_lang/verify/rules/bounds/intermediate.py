@@ -30,7 +30,9 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
         yield judge(clause, view, plan, facts.range, facts.rule)
 
 
-def judge(clause: Clause, view: StepView, plan: PlanView, found: Interval | None, rule: str = "") -> Obligation:
+def judge(
+    clause: Clause, view: StepView, plan: PlanView, found: Interval | None, rule: str = ""
+) -> Obligation:
     """The obligation of one intermediate whose range is `found`, by `rule`."""
     modulus = carrier_modulus(view, plan)
     if modulus is None:
@@ -71,7 +73,9 @@ def _help(needs: int, fraction_bits: int | None) -> str:
 def most_fraction_bits(expr: Expr, view: StepView, excess: int) -> int | None:
     """How many fraction bits the operands could keep for `expr` to shrink by `excess` bits; None where none would do."""
     degree = raw_degree(expr)
-    bits = [format_.frac for name, format_ in view.env.formats.items() if name in view.env.facts and format_.frac]
+    bits = [
+        format_.frac for name, format_ in view.env.formats.items() if name in view.env.facts and format_.frac
+    ]
     if not degree or not bits:
         return None
     fewer = max(bits) - -(-excess // degree)
@@ -94,5 +98,11 @@ def raw_degree(expr: Expr) -> int:
 
 def _unproved(clause: Clause, why: str, help_: str) -> Obligation:
     return Obligation(
-        CODE, Verdict.UNPROVED, 0, message=f"`{clause.name}`: {why}", term=clause.name, clause=clause.origin, help=help_
+        CODE,
+        Verdict.UNPROVED,
+        0,
+        message=f"`{clause.name}`: {why}",
+        term=clause.name,
+        clause=clause.origin,
+        help=help_,
     )

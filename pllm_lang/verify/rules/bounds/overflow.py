@@ -18,29 +18,35 @@ from pllm_lang.verify.stored import rounded
 from pllm_lang.verify.view import PlanView, StepView
 
 CODE = "bounds.overflow"
-FLOATS = "floating-point steps stay finite and near their real-valued meaning (checked at run time, not proved)"
+FLOATS = (
+    "floating-point steps stay finite and near their real-valued meaning (checked at run time, not proved)"
+)
 
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     """Every result lies in its format's range; a float owes finiteness, taken for granted where it is unknown."""
-    for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
+    for position, (type_, exactly) in enumerate(zip(view.step.types, view.derived, strict=True)):
         if type_ == UNKNOWN:
             continue
         format_ = plan.format_of(type_)
         limit = format_range(format_)
-        derived = rounded(view, position, derived, format_)
+        derived = rounded(view, position, exactly, format_)
         if limit is not None:
             yield from _judge(view, position, format_, limit, derived)
 
 
-def _judge(view: StepView, position: int, format_: Format, limit: Interval, derived: Facts) -> Iterator[Obligation]:
+def _judge(
+    view: StepView, position: int, format_: Format, limit: Interval, derived: Facts
+) -> Iterator[Obligation]:
     found = derived.range
     if format_.kind == "float" and (found is None or inside(found, limit)):
         yield Obligation(CODE, Verdict.PROVED, position, assumed=(FLOATS,))
     elif found is None:
         return  # `bounds.unknown` reports it
     elif inside(found, limit):
-        yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule, text(found.low), text(found.high)))
+        yield Obligation(
+            CODE, Verdict.PROVED, position, evidence=(derived.rule, text(found.low), text(found.high))
+        )
     else:
         yield _overflow(view, position, format_, limit, derived, found)
 

@@ -39,7 +39,12 @@ def _judge(node: StateWrite, state: State, promised: Facts, written: Facts) -> O
     for norm in NORMS:
         limit, found = getattr(promised, norm), getattr(written, norm)
         if limit is not None and _states(state, norm) and (found is None or found > limit):
-            return _unproved(node, f"the {_slot(norm)} of the value written is not within what the state promises", None, "")
+            return _unproved(
+                node,
+                f"the {_slot(norm)} of the value written is not within what the state promises",
+                None,
+                "",
+            )
     return Obligation(CODE, Verdict.PROVED, node.value, part="write")
 
 

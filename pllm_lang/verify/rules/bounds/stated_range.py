@@ -31,7 +31,9 @@ def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation
     limit = format_range(format_)
     low, high = _stated(given.bounds)
     if low is not None and high is not None and low > high:
-        yield _refuted(given.value, f"no value is both at least {shown(low)} and at most {shown(high)}", str(low))
+        yield _refuted(
+            given.value, f"no value is both at least {shown(low)} and at most {shown(high)}", str(low)
+        )
         return
     if limit is None:
         return
@@ -44,12 +46,19 @@ def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation
 
 
 def _stated(bounds: tuple[Bound, ...]) -> tuple[int | None, int | None]:
-    lows = [exact(b.limit) for b in bounds if b.slot == "min"] + [-exact(b.limit) for b in bounds if b.slot == "max_abs"]
+    lows = [exact(b.limit) for b in bounds if b.slot == "min"] + [
+        -exact(b.limit) for b in bounds if b.slot == "max_abs"
+    ]
     highs = [exact(b.limit) for b in bounds if b.slot in ("max", "max_abs")]
     return max(lows, default=None), min(highs, default=None)  # type: ignore[return-value]
 
 
 def _refuted(value: int, message: str, at: str) -> Obligation:
     return Obligation(
-        CODE, Verdict.REFUTED, value, message=message, value=at, help="choose a wider format, or state the true range"
+        CODE,
+        Verdict.REFUTED,
+        value,
+        message=message,
+        value=at,
+        help="choose a wider format, or state the true range",
     )

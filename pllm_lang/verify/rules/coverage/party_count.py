@@ -30,7 +30,11 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     if verdict:
         yield Obligation(CODE, Verdict.PROVED, 0, part="using", evidence=(str(view.n_parties),))
         return
-    here = "no operand is held by several parties" if view.n_parties is None else f"{view.n_parties} parties hold the operands"
+    here = (
+        "no operand is held by several parties"
+        if view.n_parties is None
+        else f"{view.n_parties} parties hold the operands"
+    )
     yield Obligation(
         CODE,
         Verdict.UNPROVED if verdict is None else Verdict.REFUTED,

@@ -43,7 +43,10 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
         Verdict.REFUTED if largest > host.memory else Verdict.UNPROVED,
         subject,
         part="using",
-        message=f"`{host.party}` needs {text(total)} bytes ({_gib(total)}), and `{host.target.name}` has {text(host.memory)} ({_gib(host.memory)})",
+        message=(
+            f"`{host.party}` needs {text(total)} bytes ({_gib(total)}), "
+            f"and `{host.target.name}` has {text(host.memory)} ({_gib(host.memory)})"
+        ),
         value=text(total),
         limit=text(host.memory),
         term=host.party,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pllm_lang.exact.number import exact
+from pllm_lang.exact.number import Exact, exact
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.carrier import carrier_modulus
 from pllm_lang.verify.hosting import ExperimentView, Host, steps_at
@@ -15,12 +15,16 @@ CODE = "target.ring"
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
     """Every ring that a step computes in is the one that the host's runtime and the stock were made for."""
-    stocks = {stock.key.rsplit(".", 1)[-1]: exact(stock.ring_bits) for stock in view.experiment.stocks if stock.ring_bits}
+    stocks = {
+        stock.key.rsplit(".", 1)[-1]: exact(stock.ring_bits)
+        for stock in view.experiment.stocks
+        if stock.ring_bits
+    }
     for host in view.hosts:
         yield from _judge(host, view, stocks)
 
 
-def _judge(host: Host, view: ExperimentView, stocks: dict[str, object]) -> Iterator[Obligation]:
+def _judge(host: Host, view: ExperimentView, stocks: dict[str, Exact]) -> Iterator[Obligation]:
     seen: set[int] = set()
     for met, step in steps_at(host, view):
         modulus = carrier_modulus(step, view.plan)
@@ -28,7 +32,7 @@ def _judge(host: Host, view: ExperimentView, stocks: dict[str, object]) -> Itera
             continue
         seen.add(modulus)
         bits = (modulus - 1).bit_length()
-        rings: dict[str, object] = {"the plan computes in": bits}
+        rings: dict[str, Exact] = {"the plan computes in": bits}
         if host.ring_bits is not None:
             rings[f"`{host.target.name}` of `{host.party}` runs"] = host.ring_bits
         rings |= {f"the stock `{name}` was made for": ring for name, ring in stocks.items()}
@@ -37,7 +41,7 @@ def _judge(host: Host, view: ExperimentView, stocks: dict[str, object]) -> Itera
         yield _obligation(met.step.results[0], rings, bits, host)
 
 
-def _obligation(subject: int, rings: dict[str, object], bits: int, host: Host) -> Obligation:
+def _obligation(subject: int, rings: dict[str, Exact], bits: int, host: Host) -> Obligation:
     told = ", ".join(f"{who} {ring} bits" for who, ring in rings.items())
     if all(ring == bits for ring in rings.values()):
         return Obligation(CODE, Verdict.PROVED, subject, evidence=(told,))

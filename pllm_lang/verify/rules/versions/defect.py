@@ -26,7 +26,9 @@ def check_step(view: StepView, _plan: PlanView) -> Iterator[Obligation]:
             continue
         versions, when, effect = defect.get("versions"), defect.get("when"), defect.get("effect")
         applies = None if when is None else holds(when, view.env)
-        if (isinstance(versions, Text) and not in_versions(component.version, versions.value)) or applies is False:
+        if (
+            isinstance(versions, Text) and not in_versions(component.version, versions.value)
+        ) or applies is False:
             yield Obligation(CODE, Verdict.PROVED, 0, evidence=(component.id, component.version))
             continue
         told = effect.value if isinstance(effect, Text) else "results are wrong"
