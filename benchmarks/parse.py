@@ -9,6 +9,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 from lark import Lark
 
@@ -57,7 +58,7 @@ def main(lines: int) -> None:
     load = best(lambda: (tools.cache_clear(), tools()))
     ours = best(lambda: parse(source))
     grammar = (grammar_dir() / "pllm.lark").read_text(encoding="utf-8")
-    lark = Lark(grammar, parser="lalr", lexer="basic", start="file", propagate_positions=True)
+    lark: Any = Lark(grammar, parser="lalr", lexer="basic", start="file", propagate_positions=True)
     theirs = best(lambda: lark.parse(text))
     parsed = parse(source)
     at = text.index("bits: 32") + len("bits: 3")

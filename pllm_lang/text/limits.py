@@ -4,8 +4,8 @@
 MAX_FILE_BYTES = 2_000_000
 # Words, numbers and signs of one file: what a file of the size above has, if it is not made to be slow.
 MAX_TOKENS = 400_000
-# Levels of syntax nodes inside each other (a chain `a + b + c` has one level a sign). What walks a tree may use
-# some six frames a level below Python's recursion limit of 1,000.
+# Levels of syntax nodes inside each other (a chain `a + b + c` has one level a sign). What walks a tree may
+# use some six frames a level below Python's recursion limit of 1,000.
 MAX_DEPTH = 100
 # Characters of one number or name, and of one string.
 MAX_WORD_CHARACTERS = 1_000

@@ -14,7 +14,7 @@ _WIDTHLESS = frozenset(["Mn", "Me"])
 
 
 def visible(text: str) -> str:
-    """Control characters as their pictures, tabs as four spaces, invisible format characters as `·`."""
+    """Control characters as their pictures, tabs as four spaces, all else that cannot be seen as `·`."""
     if text.isascii() and text.isprintable():
         return text
     return "".join([_shown(char) for char in text])
@@ -35,10 +35,7 @@ def _shown(char: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    category = unicodedata.category(char)
-    if category in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return "·"
-    return char
+    return char if char.isprintable() else "·"
 
 
 def _columns(char: str) -> int:
