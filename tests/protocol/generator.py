@@ -24,6 +24,8 @@ class Maker:
         self.size = (
             rng.choice((1, 2)) if self.modulus == 2 or (self.modulus == 4 and rng.random() < 0.4) else 1
         )
+        if self.modulus == 2 and rng.random() < 0.25:
+            self.size = 4
         self.body: list[ir.Statement] = []
         self.inputs: list[ir.Input] = []
         self.outputs: list[ir.Output] = []
@@ -44,9 +46,14 @@ class Maker:
         self.n += 1
         return f"{stem}{self.n}"
 
+    def other(self, size: int) -> int:
+        """A size that does not fit."""
+        return self.rng.choice([s for s in (1, 2, 4) if s != size and s <= max(2, self.size)])
+
     # ---- inputs and draws ----
     def give(self, name: str, holding: ir.Holding, size: int) -> None:
-        self.inputs.append(ir.Input(name, self.type(size, self.modulus), holding))
+        life: ir.Lifetime = "session" if self.long_lived and self.rng.random() < 0.3 else "execution"
+        self.inputs.append(ir.Input(name, self.type(size, self.modulus), holding, life))
         self.bits -= size * (self.modulus.bit_length() - 1)
 
     def draw(self, modulus: int, size: int) -> str | None:
@@ -97,6 +104,12 @@ class Maker:
         rng = self.rng
         if have == want:
             roll = rng.random()
+            if have == 4 and roll < 0.25:
+                turned = ir.Transpose(ir.Reshape(expr, (2, 2)))
+                return ir.Reshape(turned, (4,)) if roll < 0.2 else ir.Reshape(ir.Slice(turned, 0, 0, 2), (4,))
+            if have == 4 and roll < 0.3:
+                halves = ir.Reshape(expr, (2, 2))
+                return ir.Reshape(ir.Gather(halves, rng.randrange(2), (1, 0)), (4,))
             if have == 2 and roll < 0.08:
                 return ir.Gather(expr, 0, (1, 0))
             if have == 2 and roll < 0.12:
@@ -105,8 +118,18 @@ class Maker:
                 return ir.Gather(expr, 0, (0, 0))
             return expr
         if have < want:
-            grown = ir.Reshape(ir.Broadcast(expr, 0, want), (want,))
-            return rng.choice((ir.Concat((expr, expr), 0), grown, grown))
+            grown = ir.Reshape(ir.Broadcast(expr, 0, want // have), (want,))
+            return rng.choice((ir.Concat((expr,) * (want // have), 0), grown, grown))
+        if want == 2:
+            columns = ir.Reshape(expr, (2, 2))
+            start = rng.randrange(3)
+            return rng.choice(
+                (
+                    ir.Slice(expr, 0, start, start + 2),
+                    ir.Sum(columns, rng.randrange(2)),
+                    ir.Slice(expr, 0, start % 2, 4, 2),
+                )
+            )
         part = rng.randrange(have)
         return rng.choice((ir.Slice(expr, 0, part, part + 1), ir.Reshape(ir.Sum(expr, 0), (1,))))
 
@@ -127,7 +150,7 @@ class Maker:
         elif roll < 0.14 and modulus == 2:
             own_modulus = self.modulus
         if roll > 0.94:
-            own_size = 3 - size
+            own_size = self.other(size)
         name = self.fresh.pop() if self.fresh and rng.random() < 0.5 else self.draw(own_modulus, own_size)
         if name is None:
             return None
@@ -164,7 +187,7 @@ class Maker:
     def message(self, product: bool) -> None:
         rng = self.rng
         modulus = 2 if rng.random() < 0.15 else self.modulus
-        size = self.size if rng.random() < 0.85 else 3 - self.size
+        size = self.size if rng.random() < 0.85 else self.other(self.size)
         parts: list[ir.Expr] = [self.content(modulus, size, product)]
         mask = self.mask(modulus, size)
         if mask is not None:

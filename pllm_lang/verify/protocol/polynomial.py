@@ -29,6 +29,8 @@ Mono: TypeAlias = tuple[tuple[int, ...], tuple[Leaf, ...]]
 Terms: TypeAlias = dict[Mono, int]
 
 MAX_MONOMIALS = 4096
+MAX_PRODUCTS = 20_000
+MAX_LEAVES = 32
 MAX_BOUND = 5
 
 
@@ -68,13 +70,15 @@ def collect(modulus: int, shape: tuple[int, ...], parts: Iterable[tuple[Mono, in
         total = terms.get(form, 0) + coef * multiple
         terms[form] = total % modulus if modulus else total
         if len(terms) > MAX_MONOMIALS:
-            raise TooLarge("a term has more than 4096 monomials")
+            raise TooLarge(f"a term has more than {MAX_MONOMIALS} monomials")
     return Poly(modulus, shape, {m: c for m, c in terms.items() if c})
 
 
 def canonical(mono: Mono, n_out: int) -> tuple[Mono, int]:
     """The same monomial with bound variables numbered canonically, and the count of unused bound entries."""
     sizes, leaves = mono
+    if len(leaves) > MAX_LEAVES:
+        raise TooLarge(f"a monomial has more than {MAX_LEAVES} factors")
     if not sizes:
         return ((), tuple(sorted(leaves))), 1
     used: set[int] = set()
@@ -89,7 +93,7 @@ def canonical(mono: Mono, n_out: int) -> tuple[Mono, int]:
         else:
             multiple *= size
     if len(kept) > MAX_BOUND:
-        raise TooLarge("a term sums over more than five variables")
+        raise TooLarge(f"a term sums over more than {MAX_BOUND} variables")
     best: Mono | None = None
     for order in permutations(kept):
         form = _renumbered(leaves, order, sizes, n_out)
@@ -160,6 +164,8 @@ def product(
     bound: tuple[int, ...] = (),
 ) -> Poly:
     """Sum over `bound` of `left` at one entry times `right` at another: entrywise and matrix products."""
+    if len(left.terms) * len(right.terms) > MAX_PRODUCTS:
+        raise TooLarge(f"a product multiplies out to more than {MAX_PRODUCTS} monomials")
     parts: list[tuple[Mono, int]] = []
     for l_mono, l_coef in left.terms.items():
         l_sizes, l_leaves = _moved(l_mono, left.shape, left_entry, shape, bound)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol import tensors as tn
@@ -33,29 +35,35 @@ def prove_protocol(
     coalitions: Iterable[Iterable[str]] | None = None,
     allowed: Mapping[str, Sequence[ir.Expr]] | None = None,
     adversary: Adversary = "semi_honest",
+    assured: bool = False,
 ) -> ProtocolReport:
     """Prove or refute everything about a protocol.
 
     `coalitions`: sets of corrupted parties (default: every single party that is not ideal). `allowed[party]`:
-    expressions over the inputs' values that the party may learn, besides the outputs it is given.
+    expressions over the inputs' values that the party may learn, besides the outputs it is given. `assured`:
+    an accepted assurance record stands behind what the component declares against malicious parties.
     """
     parties = [p.name for p in protocol.parties if p.ideal is None]
     chosen = [[p] for p in parties] if coalitions is None else coalitions
     sets = tuple(tuple(sorted(set(c))) for c in chosen)
     extra = tuple(sorted((p, tuple(exprs)) for p, exprs in (allowed or {}).items()))
-    return _prove(protocol, sets, extra, adversary)
+    return _prove(protocol, sets, extra, adversary == "malicious", assured)
 
 
 @lru_cache(maxsize=4096)
 def _prove(
-    protocol: ir.Protocol, coalitions: tuple[tuple[str, ...], ...], allowed: Allowances, adversary: Adversary
+    protocol: ir.Protocol,
+    coalitions: tuple[tuple[str, ...], ...],
+    allowed: Allowances,
+    malicious: bool,
+    assured: bool,
 ) -> ProtocolReport:
     try:
         trace = narrate(protocol, Sizes())
     except TooLarge as limit:
         return _too_large(protocol, str(limit))
     correctness = refute_outputs(protocol, check_outputs(trace))
-    views = [_view(trace, c, allowed, adversary) for c in coalitions]
+    views = [_view(trace, c, allowed, malicious, assured) for c in coalitions]
     findings = [*trace.findings, *_aborts(trace), *_open_sharings(protocol)]
     verdict = worst(
         [f.verdict for f in findings] + [c.verdict for c in correctness] + [v.verdict for v in views]
@@ -73,20 +81,24 @@ def _prove(
     )
 
 
-def _view(trace: Trace, coalition: tuple[str, ...], allowed: Allowances, adversary: Adversary) -> View:
+def _view(
+    trace: Trace, coalition: tuple[str, ...], allowed: Allowances, malicious: bool, assured: bool
+) -> View:
     unknown = [p for p in coalition if p not in {q.name for q in trace.protocol.parties}]
     if unknown:
         return View(coalition, Verdict.UNPROVED, reason=f"no party {unknown[0]} in {trace.protocol.name}")
-    if adversary == "malicious" and trace.protocol.adversary != "malicious":
-        text = "the rule is for semi-honest parties; the protocol declares nothing against malicious ones"
+    declared = trace.protocol.adversary == "malicious"
+    if malicious and not (declared and assured):
+        missing = (
+            "the component declares no security" if not declared else "no assurance record stands behind it"
+        )
+        text = f"the rule is for semi-honest parties; against malicious ones {missing}"
         return View(coalition, Verdict.UNPROVED, reason=text)
     extra = [e for p, exprs in allowed if p in coalition for e in exprs]
     view = prove_view(trace, frozenset(coalition), extra)
-    if adversary == "malicious" and view.verdict is Verdict.PROVED:
-        text = (
-            "proved for semi-honest parties; against malicious ones it rests on the component's declaration"
-        )
-        return View(coalition, Verdict.UNPROVED, reason=text)
+    if malicious:
+        text = "semi-honest by proof; against malicious parties by declaration and assurance record"
+        return msgspec.structs.replace(view, reason=view.reason or text)
     return view
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 
 from pllm_lang.verify.protocol import index as ix
 from pllm_lang.verify.protocol.atoms import Atom, Atoms, homomorphic
-from pllm_lang.verify.protocol.polynomial import Leaf, Mono, Poly, add, atoms_of, collect, whole
+from pllm_lang.verify.protocol.polynomial import (
+    MAX_PRODUCTS,
+    Leaf,
+    Mono,
+    Poly,
+    TooLarge,
+    add,
+    atoms_of,
+    collect,
+    whole,
+)
 
 
 def substitute(poly: Poly, atom: int, value: Poly, atoms: Atoms) -> Poly:
@@ -67,6 +77,8 @@ def _replace_leaf(poly: Poly, atom: int, value: Poly) -> Poly:
     n_out = len(poly.shape)
     while todo:
         mono, coef = todo.pop()
+        if len(done) + len(todo) > MAX_PRODUCTS:
+            raise TooLarge(f"a substitution multiplies out to more than {MAX_PRODUCTS} monomials")
         place = next((i for i, (a, _) in enumerate(mono[1]) if a == atom), None)
         if place is None:
             done.append((mono, coef))

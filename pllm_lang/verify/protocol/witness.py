@@ -52,6 +52,7 @@ def witnessed(
     """((two inputs), (the two values of the combination)), or None."""
     copies = len(trace.copies)
     known = {trace.draws[a].name for a in trace.draws if a in problem.known}
+    free = frozenset(name for name, _ in problem.outputs)
     rng = Random(1)
     for attempt in range(MAX_TRIES):
         pair = _pair(rng, protocol, copies, problem, trace, attempt)
@@ -65,7 +66,9 @@ def witnessed(
             if len(found) != 1:
                 break
             values += found
-            learnt.append([allowed_values(protocol, coalition, allowed, inputs, run, copies) for run in runs])
+            learnt.append(
+                [allowed_values(protocol, coalition, allowed, inputs, run, copies, free) for run in runs]
+            )
         if len(values) == 2 and values[0] != values[1] and learnt[0] == learnt[1]:
             return (shown_inputs(pair[0]), shown_inputs(pair[1])), (values[0], values[1])
     return None
@@ -90,13 +93,14 @@ def allowed_values(
     inputs: Inputs,
     run: Executed,
     copies: int,
+    free: frozenset[str] | None = None,
 ) -> list[tuple[int, ...]]:
     """What the coalition may learn from this run: its outputs, by their meaning where one is stated, and
-    `allowed`."""
+    `allowed`. `free` names the outputs that are free of draws; others do not count (None: all are)."""
     out: list[tuple[int, ...]] = []
     for copy in range(1, copies + 1):
         values = meaning_inputs(protocol, inputs, copy)
-        for output in protocol.outputs:
+        for output in [o for o in protocol.outputs if free is None or o.name in free]:
             for party in output_parties(output, coalition)[:1]:
                 if output.meaning is not None and not output.scale_bits:
                     out.append(compute(output.meaning, lambda n, v=values: v[n], Sizes()).entries)
