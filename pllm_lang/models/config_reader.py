@@ -8,15 +8,15 @@ nobody read and that `irrelevant_keys` does not list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Literal
 
-from pllm_lang.models.errors import LoweringError, Note
+from pllm_lang.models.errors import LoweringError, Note, shortened
 from pllm_lang.models.exact_json import Json, decimal_text, in_range, kind_of
 from pllm_lang.models.irrelevant_keys import IRRELEVANT_KEYS
-from pllm_lang.models.limits import MAX_LAYERS, MAX_SIZE
+from pllm_lang.models.limits import MAX_HINTS, MAX_LAYERS, MAX_SIZE, MAX_WORD
 
 
 class ConfigReader:
@@ -156,21 +156,21 @@ class ConfigReader:
     def note(
         self, code: str, key: str, message: str, severity: Literal["warning", "note"] = "warning"
     ) -> None:
-        self.notes.append(Note(code, self.dotted(key), message, severity))
+        self.notes.append(Note(code, self.dotted(key), shortened(message), severity))
 
     def finish(self) -> None:
-        """Warn of every key that was not read, with the known key that it resembles."""
-        for key in self.values:
-            if key in self._read or key in IRRELEVANT_KEYS or self.values[key] is None:
-                continue
-            near = get_close_matches(key, self._read, n=1, cutoff=0.75)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+        """Warn of every key that was not read, the first ones with the known key that they resemble."""
+        unread = [key for key in self.values if not self._is_known(key)]
+        for number, key in enumerate(unread):
+            hint = resembling(key, self._read) if number < MAX_HINTS else ""
             self.note(
                 "config.unknown_key",
                 key,
-                f"{self.dotted(key)} is unknown and was not used; it may change what the model"
-                f" computes{hint}",
+                f"{self.dotted(key)} is unknown and was not used; it may change what the model computes{hint}",
             )
+
+    def _is_known(self, key: str) -> bool:
+        return key in self._read or key in IRRELEVANT_KEYS or self.values[key] is None
 
     def _whole(self, name: str, value: Json, least: int, most: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -185,6 +185,12 @@ class ConfigReader:
         if not least <= value <= most:
             raise LoweringError("config.range", f"{name} is {value}; it must be in {least}..{most}", key=name)
         return value
+
+
+def resembling(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` where a known word is near."""
+    near = get_close_matches(word, known, n=1, cutoff=0.75) if len(word) <= MAX_WORD else []
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def exact_number(name: str, value: Json, *, positive: bool = False) -> str:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Pairing: TypeAlias = Literal["half", "interleaved"]
+Pairing: TypeAlias = Literal["split_half", "interleaved"]
 
 
 class Norm(msgspec.Struct, frozen=True):
@@ -39,13 +39,13 @@ class Rotary(msgspec.Struct, frozen=True):
     """Rotation of the first `dims` features of a head by `position * theta^(-2i/dims)`, after `kind`'s
     scaling.
 
-    `parameters` are those of `kind`, exact and as written. `half` pairs feature i with i + dims/2,
+    `parameters` are those of `kind`, exact and as written. `split_half` pairs feature i with i + dims/2,
     `interleaved` 2i with 2i + 1.
     """
 
     theta: str
     dims: int
-    pairing: Pairing = "half"
+    pairing: Pairing = "split_half"
     kind: str = "default"
     parameters: tuple[tuple[str, str | int | tuple[str, ...]], ...] = ()
 

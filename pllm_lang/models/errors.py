@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from pllm_lang.models.limits import MAX_MESSAGE
+
 
 class Note(msgspec.Struct, frozen=True):
     """Lowering went on, but the user should know. `key` is the config key concerned, dotted. A `warning` says
@@ -26,7 +28,12 @@ class LoweringError(ValueError):
     what to do."""
 
     def __init__(self, code: str, message: str, *, key: str = "", help: str = "") -> None:
-        super().__init__(message + (f" ({help})" if help else ""))
+        super().__init__(shortened(message) + (f" ({help})" if help else ""))
         self.code = code
         self.key = key
         self.help = help
+
+
+def shortened(message: str) -> str:
+    """A message that quotes a hostile config is cut, not printed for pages."""
+    return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 3] + "..."

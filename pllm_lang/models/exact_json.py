@@ -22,6 +22,7 @@ from pllm_lang.models.limits import (
     MAX_CONFIG_VALUES,
     MAX_DIGITS,
     MAX_EXPONENT,
+    MAX_KEYS,
     MAX_NESTING,
 )
 
@@ -35,6 +36,8 @@ def read_config(config: Mapping[str, object] | bytes | str) -> dict[str, Json]:
     """The config as exact values. Raises `LoweringError` with a `config.*` code."""
     is_mapping = isinstance(config, Mapping)
     value = _exact(config, 0, [MAX_CONFIG_VALUES]) if is_mapping else _parse(_text(config))
+    if isinstance(value, dict) and len(value) > MAX_KEYS:
+        raise LoweringError("config.size", f"the config has {len(value):,} keys; the limit is {MAX_KEYS:,}")
     if not isinstance(value, dict):
         raise LoweringError("config.not_an_object", f"the top level is {kind_of(value)}, not an object")
     return value

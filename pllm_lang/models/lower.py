@@ -20,7 +20,7 @@ from pllm_lang.models.graph import ConfigIdentity, ModelGraph, Workload
 from pllm_lang.models.limits import MAX_BATCH, MAX_SIZE
 from pllm_lang.models.quantization import read_quantization
 from pllm_lang.models.refused import refuse
-from pllm_lang.models.wrappers import DEFAULT_TEXT_TYPES, text_config
+from pllm_lang.models.wrappers import DEFAULT_TEXT_TYPES, WEIGHT_NAMES, text_config
 
 
 class Lowering(msgspec.Struct, frozen=True):
@@ -72,6 +72,9 @@ def read_model(config: Mapping[str, object] | bytes | str) -> ReadConfig:
     text.require("pruned_heads", default=None, among=(None, {}))
     identity = _identity(values, text, model_type, family)
     decoder = read(text)
+    if text.path:
+        names = {**decoder.names, **WEIGHT_NAMES.get(outer_type, {})}
+        decoder = msgspec.structs.replace(decoder, names=names)
     text.finish()
     return ReadConfig(decoder, identity, tuple(dict.fromkeys(notes)))
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.exact_json import Json
+from pllm_lang.models.limits import MAX_WORD
 
 ENCODERS = frozenset(
     [
@@ -98,7 +99,7 @@ def refuse(values: Mapping[str, Json], model_type: str, known: tuple[str, ...]) 
         return LoweringError(
             "config.unsupported_model", f"{model_type}: {UNSUPPORTED[model_type]}", key="model_type"
         )
-    near = get_close_matches(model_type, known, n=1, cutoff=0.8)
+    near = get_close_matches(model_type, known, n=1, cutoff=0.8) if len(model_type) <= MAX_WORD else []
     return LoweringError(
         "config.unknown_model",
         f"model_type {model_type!r} has no adapter"

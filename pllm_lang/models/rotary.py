@@ -8,14 +8,21 @@ transformers, `modeling_rope_utils`.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from fractions import Fraction
 from math import floor
 
-from pllm_lang.models.config_reader import ConfigReader, exact_number, missing, unsupported, wrong_type
+from pllm_lang.models.config_reader import (
+    ConfigReader,
+    exact_number,
+    missing,
+    resembling,
+    unsupported,
+    wrong_type,
+)
 from pllm_lang.models.decoder import Pairing, Rotary
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.exact_json import Json
+from pllm_lang.models.limits import MAX_HINTS
 
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "default": ((), ()),
@@ -45,7 +52,7 @@ def read_rotary(
     *,
     theta: str = "10000",
     partial: str = "1",
-    pairing: Pairing = "half",
+    pairing: Pairing = "split_half",
     layer_type: str = "",
     theta_keys: tuple[str, ...] = ("rope_theta", "rotary_emb_base"),
     partial_keys: tuple[str, ...] = ("partial_rotary_factor", "rotary_pct"),
@@ -186,15 +193,13 @@ def _parameter(name: str, key: str, value: Json, dims: int) -> str | int | tuple
 
 
 def _warn_of_strangers(scaling: ConfigReader, kind: str, known: tuple[str, ...]) -> None:
-    for key in scaling.values:
-        if key in known or key in _COMMON:
-            continue
-        near = get_close_matches(key, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+    strangers = [key for key in scaling.values if key not in known and key not in _COMMON]
+    for key in strangers[:MAX_HINTS]:
         scaling.note(
             "config.unknown_key",
             key,
-            f"{scaling.dotted(key)} is no parameter of {kind!r} rotary positions and has no effect{hint}",
+            f"{scaling.dotted(key)} is no parameter of {kind!r} rotary positions and has no effect"
+            + resembling(key, known),
         )
 
 

@@ -14,7 +14,7 @@ _SAME = frozenset(
     [
         "rms_norm", "layer_norm", "l2_norm", "scale", "position_scale", "learned_scale", "head_scale",
     "feature_scale",
-        "clip", "add", "mul", "silu", "gelu", "relu", "relu_squared", "sigmoid", "softmax", "softcap",
+        "clamp", "add", "mul", "silu", "gelu", "gelu_tanh", "quick_gelu", "relu", "relu_squared", "sigmoid", "softmax", "softcap",
     "causal_mask",
         "alibi_bias", "rotary_embedding", "decay", "softplus_step", "normalize_sum", "expert_scale",
     "clamped_swiglu",
@@ -37,7 +37,7 @@ def result_shape(op: Op, operands: tuple[Shape, ...], batch: int) -> Shape:
             return (operands[0][0], op.shape[1], operands[0][1], operands[0][2] // op.shape[1])
         case "merge_heads":
             return (operands[0][0], operands[0][2], operands[0][1] * operands[0][3])
-        case "repeat_heads":
+        case "repeat_kv":
             return (operands[0][0], op.shape[1], *operands[0][2:])
         case "kv_cache_append":
             return (*operands[-1][:2], _appended(op, operands), operands[-1][3])

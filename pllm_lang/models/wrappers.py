@@ -29,6 +29,25 @@ DEFAULT_TEXT_TYPES = {
 }
 """Wrappers whose text decoder is lowered, and the text model's type where the section does not say it."""
 
+_INSIDE = {"inside": "language_model."}
+_ROOT = {"root": "model.language_model."}
+WEIGHT_NAMES: dict[str, dict[str, str]] = {
+    "deepseek_vl_v2": {"inside": "language."},
+    "gemma3": _INSIDE,
+    "gemma4": _ROOT,
+    "kimi_k25": _INSIDE,
+    "lfm2_vl": _ROOT,
+    "llama4": _INSIDE,
+    "llava": _INSIDE,
+    "llava_next": _INSIDE,
+    "mistral3": _INSIDE,
+    "qwen3_5": _ROOT,
+    "qwen3_5_moe": _ROOT,
+    "qwen3_vl": _ROOT,
+    "qwen3_vl_moe": _ROOT,
+}
+"""Where a wrapper's checkpoint keeps the text decoder's weights (see `build.names.path`)."""
+
 _SHARED = ("tie_word_embeddings", "vocab_size", "quantization_config", "dtype", "torch_dtype", "eos_token_id")
 
 

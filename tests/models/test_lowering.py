@@ -108,6 +108,12 @@ def test_a_large_config_is_refused_at_once(size: int) -> None:
     ("change", "code", "word"),
     [
         ({"num_hidden_layers": 1_000_000}, "config.range", "num_hidden_layers is 1000000.*1..4096"),
+        ({"hidden_size": None}, "config.type", "hidden_size must be a whole number, but is null"),
+        ({"vocab_size": None}, "config.type", "vocab_size"),
+        ({"rms_norm_eps": [1]}, "config.type", "rms_norm_eps must be a number, but is an array"),
+        ({"pruned_heads": {"0": [1]}}, "config.unsupported_value", "pruned_heads"),
+        ({"model_type": "x" * 500_000}, "config.unknown_model", "model_type"),
+        ({f"key{i}": i for i in range(3_000)}, "config.size", "keys"),
         ({"hidden_size": 0}, "config.range", "hidden_size is 0"),
         ({"hidden_size": -32}, "config.range", "hidden_size is -32"),
         ({"num_attention_heads": 0}, "config.range", "num_attention_heads"),
@@ -158,6 +164,36 @@ def test_workloads_that_are_refused(workload: dict[str, Any], code: str, word: s
 def test_the_last_new_token_needs_no_position() -> None:
     stage = lower_model(LLAMA, batch=1, max_input_tokens=61, max_new_tokens=4).graph.decode
     assert stage.steps == 3
+
+
+def test_many_unknown_keys_are_all_named_in_time() -> None:
+    start = time.monotonic()
+    notes = lower_model(LLAMA | {f"hidden_siz{i}" * 9: i for i in range(1_500)}, **WORKLOAD).notes
+    assert len(notes) == 1_500
+    assert time.monotonic() - start < 2
+
+
+def test_an_absent_size_takes_the_default_of_the_class_and_says_so() -> None:
+    without = {key: value for key, value in LLAMA.items() if key != "intermediate_size"}
+    lowering = lower_model(without, **WORKLOAD)
+    assert lowering.graph.dimensions.intermediate == 11_008
+    assert [(note.code, note.key) for note in lowering.notes] == [("config.default", "intermediate_size")]
+
+
+@pytest.mark.parametrize(
+    ("file", "weight"),
+    [
+        ("gemma3__gemma-3-27b-it.json", "language_model.model.layers.*.self_attn.q_proj.weight"),
+        ("qwen3_vl__Qwen3-VL-8B-Instruct.json", "model.language_model.layers.*.self_attn.q_proj.weight"),
+        ("qwen3_vl__Qwen3-VL-8B-Instruct.json", "lm_head.weight"),
+        ("llava__llava-1.5-7b-hf.json", "language_model.lm_head.weight"),
+        ("gemma4__gemma-4-26B-A4B.json", "model.language_model.layers.*.post_feedforward_layernorm_1.weight"),
+        ("deepseek__deepseek-vl2-tiny.json", "language.model.layers.*.self_attn.o_proj.weight"),
+        ("gpt2__gpt2.json", "transformer.h.*.attn.c_attn.weight"),
+    ],
+)
+def test_weights_have_the_names_of_the_checkpoint(file: str, weight: str) -> None:
+    assert weight in {one.name for one in lowered(file).graph.weights}
 
 
 def test_wrapper_and_section_must_not_contradict_each_other() -> None:

@@ -139,9 +139,9 @@ def test_windows_softcaps_and_activation(file: str) -> None:
     stated = {expected.get("attn_logit_softcapping"), expected.get("final_logit_softcapping")} - {None}
     assert caps == stated
     word = expected.get("hidden_activation") or expected.get("hidden_act")
-    wanted = {"gelu_pytorch_tanh": "tanh", "gelu_new": "tanh", "gelu": "none"}.get(str(word))
+    wanted = {"gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "gelu": "gelu"}.get(str(word))
     if wanted:
-        assert {op.attributes["approximate"] for _, op in _ops(stage) if op.operator == "gelu"} == {wanted}
+        assert wanted in {op.operator for _, op in _ops(stage)}
 
 
 def _ops(stage: Stage) -> list[tuple[str, Op]]:

@@ -197,7 +197,7 @@ def _latent(config: ConfigReader, basics: Basics, sizes: LatentSizes) -> LatentA
     has_rank = config.has("q_lora_rank") or "q_lora_rank" not in config.values
     nope = config.size("qk_nope_head_dim", default=sizes.nope)
     rope = config.size("qk_rope_head_dim", default=sizes.rope)
-    pairing = "interleaved" if config.flag("rope_interleave", default=True) else "half"
+    pairing = "interleaved" if config.flag("rope_interleave", default=True) else "split_half"
     rotary = read_rotary(config, rope, pairing=pairing)
     return LatentAttention(
         heads=basics.heads,

@@ -45,7 +45,6 @@ MODEL_TYPES = ("gemma4_text",)
 GEMMA4 = Defaults(262_144, 2304, 9216, 30, 8, 4, 256, 131_072, TANH_GELU, tied=True)
 
 NAMES = SANDWICH_NAMES | {
-    "layer": "model.layers.*",
     "router": ".router.proj",
     "expert_gate": ".experts.#.gate_proj",
     "expert_up": ".experts.#.up_proj",

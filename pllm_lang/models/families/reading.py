@@ -12,11 +12,12 @@ from fractions import Fraction
 import msgspec
 
 from pllm_lang.models.build.body import ACTIVATIONS
-from pllm_lang.models.config_reader import ConfigReader, unsupported
+from pllm_lang.models.config_reader import ConfigReader, unsupported, wrong_type
 from pllm_lang.models.decoder import Attention, Decoder, Layer, Mlp, Norm, Rotary, Scale
 from pllm_lang.models.errors import LoweringError
 
 FULL, SLIDING = "full_attention", "sliding_attention"
+MAY_BE_NULL = ("n_inner",)
 
 
 class Defaults(msgspec.Struct, frozen=True):
@@ -67,6 +68,7 @@ def read_basics(
     positions: tuple[str, ...] = ("max_position_embeddings",),
     head_dim: tuple[str, ...] = ("head_dim",),
 ) -> Basics:
+    _check_stated(config, (hidden, layers, heads, ("vocab_size",), inner, positions))
     width = config.size(*hidden, default=defaults.hidden)
     count = config.size(*heads, default=defaults.heads)
     absent = not any(key in config.values for key in kv_heads)
@@ -94,6 +96,17 @@ def read_basics(
         else defaults.epsilon,
         tied=config.flag("tie_word_embeddings", default=defaults.tied),
     )
+
+
+def _check_stated(config: ConfigReader, sizes: tuple[tuple[str, ...], ...]) -> None:
+    """A size must not be null; one that is absent takes the class's default, which is worth a word."""
+    for keys in sizes:
+        present = [key for key in keys if key in config.values]
+        if present and not any(config.has(key) for key in present) and present[0] not in MAY_BE_NULL:
+            raise wrong_type(config.dotted(present[0]), "a whole number", None)
+        if keys and not present and keys[0] not in MAY_BE_NULL:
+            name = config.dotted(keys[0])
+            config.note("config.default", keys[0], f"{name} is absent: the class's default holds", "note")
 
 
 def _activation(config: ConfigReader, keys: tuple[str, ...], default: str) -> str:

@@ -47,7 +47,7 @@ def _grouped(call: Call, x: Array, *, centred: bool) -> Array:
     parts = x.reshape(*x.shape[:-1], call.integer("groups", 1), -1)
     if centred:
         parts = parts - parts.mean(-1, keepdims=True)
-    return (parts / np.sqrt((parts**2).mean(-1, keepdims=True) + call.number("epsilon"))).reshape(x.shape)
+    return (parts / np.sqrt((parts**2).mean(-1, keepdims=True) + call.number("eps"))).reshape(x.shape)
 
 
 def _affine(call: Call, x: Array) -> Array:
@@ -56,12 +56,12 @@ def _affine(call: Call, x: Array) -> Array:
         return x
     if call.has("per_head"):
         weight = weight[:, None, :]
-    return x * (weight + call.integer("weight_offset")) + call.weights.get("bias", np.zeros(()))
+    return x * (weight + call.integer("offset")) + call.weights.get("bias", np.zeros(()))
 
 
 def l2_norm(call: Call) -> Array:
     (x,) = call.inputs
-    return x / np.sqrt((x**2).sum(-1, keepdims=True) + call.number("epsilon"))
+    return x / np.sqrt((x**2).sum(-1, keepdims=True) + call.number("eps"))
 
 
 def scale(call: Call) -> Array:
@@ -102,7 +102,7 @@ def merge_heads(call: Call) -> Array:
     return x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1)
 
 
-def repeat_heads(call: Call) -> Array:
+def repeat_kv(call: Call) -> Array:
     return call.inputs[0].repeat(call.integer("times"), axis=1)
 
 
@@ -110,8 +110,8 @@ def concat(call: Call) -> Array:
     return np.concatenate(call.inputs, axis=-1)
 
 
-def clip(call: Call) -> Array:
-    return np.clip(call.inputs[0], -call.number("limit"), call.number("limit"))
+def clamp(call: Call) -> Array:
+    return np.clip(call.inputs[0], call.number("low"), call.number("high"))
 
 
 def add(call: Call) -> Array:
@@ -132,13 +132,17 @@ def silu(call: Call) -> Array:
 
 def gelu(call: Call) -> Array:
     (x,) = call.inputs
-    match call.op.attributes["approximate"]:
-        case "tanh":
-            return 0.5 * x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
-        case "sigmoid":
-            return x * logistic(1.702 * x)
-        case _:
-            return 0.5 * x * (1 + _erf(x / sqrt(2)))
+    return 0.5 * x * (1 + _erf(x / sqrt(2)))
+
+
+def gelu_tanh(call: Call) -> Array:
+    (x,) = call.inputs
+    return 0.5 * x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
+
+
+def quick_gelu(call: Call) -> Array:
+    (x,) = call.inputs
+    return x * logistic(1.702 * x)
 
 
 def _erf(x: Array) -> Array:

@@ -32,7 +32,7 @@ def gather(call: Call) -> Array:
 
 def normalize_sum(call: Call) -> Array:
     (x,) = call.inputs
-    return x / (x.sum(-1, keepdims=True) + call.number("epsilon"))
+    return x / (x.sum(-1, keepdims=True) + call.number("eps"))
 
 
 def sparse_mixer(call: Call) -> Array:

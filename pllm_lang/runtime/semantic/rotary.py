@@ -20,7 +20,7 @@ def rotary_embedding(call: Call) -> Array:
     angles = positions[:, None, :, None] * rates
     cos, sin = np.cos(angles) * gain, np.sin(angles) * gain
     turned = x[..., :dims]
-    if call.op.attributes["pairing"] == "half":
+    if call.op.attributes["pairing"] == "split_half":
         one, two = turned[..., : dims // 2], turned[..., dims // 2 :]
         result = np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1)
     else:
