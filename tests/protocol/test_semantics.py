@@ -18,7 +18,7 @@ from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.views import prove_view
 from tests.protocol import library as lib
 from tests.protocol.enumeration import Run
-from tests.protocol.library import X, Z64, add, parties, ref, sub, t
+from tests.protocol.library import Z64, X, add, parties, ref, sub, t
 
 V = t(("n",))
 FROM_A = ir.Clear(("a",))
