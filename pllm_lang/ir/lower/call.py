@@ -79,7 +79,7 @@ def lower_operator(
         results,
         suffix.use,
         suffix.party,
-        suffix.assumes,
+        tuple([bound for bound in suffix.assumes if bound.result < len(results)]),
         structural=callee.structural and suffix.inner,
     )
     ctx.body.append(step)

@@ -1,0 +1,85 @@
+"""Who has an operand or a result of a narration: in the clear, public, or in the pieces of a holding.
+
+The pieces of `replicated(p0, p1, p2)` are those of the holding's record, each with the parties at its indices; a
+holding without `pieces` gives every party one piece of its own name. The record's `value` says with which
+coefficient a piece counts.
+"""
+
+from __future__ import annotations
+
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref
+from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.records import Holding, OperandSpec
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope
+
+
+def holding_of(spec: OperandSpec, scope: Scope) -> p.Holding:
+    kind, expr = spec.placement
+    match kind, expr:
+        case "public", _:
+            return p.Public()
+        case (("from" | "to" | "at"), Ref()):
+            return p.Clear((expr.name,))
+        case "as", Apply():
+            parties = tuple(arg.name for arg in expr.args if isinstance(arg, Ref))
+            return shared(expr.fn, parties, scope.library)
+        case _:
+            text = f"nothing says who has `{spec.name}`"
+            raise MalformedError(
+                "protocol.no_holder", text, "write `from party`, `to party`, `public` or `as holding(...)`"
+            )
+
+
+def shared(key: str, parties: tuple[str, ...], library: Library) -> p.Shared:
+    """The sharing that a holding's record describes, between these parties."""
+    record = library.get(key)
+    if not isinstance(record, Holding):
+        raise MalformedError(
+            "protocol.unknown_name", f"`{key.rsplit('.', 1)[-1]}` is no holding that is known here"
+        )
+    wanted = record.n_parties
+    if isinstance(wanted, Num) and int(wanted.value) != len(parties):
+        text = f"`{record.name}` is held by {wanted.value} parties, not by {len(parties)}"
+        raise MalformedError("protocol.party_count", text)
+    if len(set(parties)) != len(parties):
+        raise MalformedError("protocol.party_count", f"a party holds two places of `{record.name}`")
+    pieces = record.fields.get("pieces")
+    coefficients = _coefficients(record)
+    if not isinstance(pieces, MapOf):
+        return p.Shared(record.name, tuple(p.Piece(party, (party,)) for party in parties))
+    found: list[p.Piece] = []
+    for label, places in pieces.entries:
+        holders = tuple(parties[i] for i in _indices(places) if i < len(parties))
+        if label not in coefficients or not holders:
+            text = f"`{record.name}` does not say how the piece `{label}` makes the value"
+            raise MalformedError(
+                "protocol.unsupported", text, "give the holding a linear `value`, as in `open + mask`"
+            )
+        found.append(p.Piece(label, holders, coefficients[label]))
+    return p.Shared(record.name, tuple(found))
+
+
+def _indices(places: Expr) -> list[int]:
+    items = places.items if isinstance(places, ListOf) else (places,)
+    return [int(item.value) for item in items if isinstance(item, Num)]
+
+
+def _coefficients(record: Holding) -> dict[str, int]:
+    """Piece to coefficient of a linear `value`; empty where it is anything else."""
+    found: dict[str, int] = {}
+
+    def count(expr: Expr, sign: int) -> bool:
+        match expr:
+            case Ref():
+                found[expr.name] = found.get(expr.name, 0) + sign
+                return True
+            case Apply(fn="+" | "-", args=(left, right)):
+                return count(left, sign) and count(right, sign if expr.fn == "+" else -sign)
+            case Apply(fn="-", args=(arg,)):
+                return count(arg, -sign)
+            case _:
+                return False
+
+    value = record.fields.get("value")
+    return found if value is not None and count(value, 1) else {}
