@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pllm_lang.runtime.engine import MaskedGEMM
 
 _OUT_OF_RANGE, _NO_MEMORY = 1, 2
-_empty = np.empty
+_empty, _ndarray = np.empty, np.ndarray
 
 
 class CompiledMatrix:
@@ -71,36 +71,59 @@ class CompiledMatrix:
         """Of everything that the matrix holds."""
         return self._bytes
 
+    # The next three are called for single rows of small layers, where each Python call counts: no helpers.
+
     def clear(self, inputs: Any) -> Array:
-        """int8 [batch, in] -> int32 [batch, out], exact; refused where some input of these weights would
-        not fit."""
-        ready = arguments.ready(inputs, INT8) and inputs.ndim == 2
-        checked = inputs if ready else arguments.matrix(inputs, INT8, -128, 127)
-        rows, width = checked.shape
+        """int8 [batch, in] -> int32 [batch, out], exact; refused where some input of these weights would not fit."""
+        if not (
+            type(inputs) is _ndarray and inputs.dtype is INT8 and inputs.flags.carray and inputs.ndim == 2
+        ):
+            inputs = arguments.matrix(inputs, INT8, -128, 127)
+        rows, width = inputs.shape
         if width != self._inputs:
             raise NativeKernelError(arguments.SHAPES)
         if not self._clear_fits:
             raise NativeKernelError(arguments.WORST_CASE)
         results = _empty((rows, self._outputs), INT32)
         if rows:
-            self._run(self._clear, (checked, rows, results), 127)
+            status = self._clear(self._engine.pool, self._handle, inputs, rows, results)
+            if status:
+                self._again(status, self._clear, (inputs, rows, results), 127)
         return results
 
-    def wrap32(self, inputs: object) -> Array:
+    def wrap32(self, inputs: Any) -> Array:
         """uint32 [batch, in] -> uint32 [batch, out], modulo 2^32."""
-        return self._words32(inputs, 32)
+        if not (
+            type(inputs) is _ndarray and inputs.dtype is UINT32 and inputs.flags.carray and inputs.ndim == 2
+        ):
+            inputs = arguments.matrix(inputs, UINT32, 0, 2**32 - 1)
+        rows, width = inputs.shape
+        if width != self._inputs:
+            raise NativeKernelError(arguments.SHAPES)
+        results = _empty((rows, self._outputs), UINT32)
+        if rows:
+            status = self._ring32(self._engine.pool, self._handle, 32, inputs, rows, results)
+            if status:
+                self._again(status, self._ring32, (32, inputs, rows, results), 2**32 - 1)
+        return results
 
     def wrap64(self, inputs: Any) -> Array:
         """uint64 [..., in] (or signed, not negative) -> uint64 [..., out], modulo 2^64."""
-        ready = arguments.ready(inputs, UINT64) and inputs.ndim != 0
-        checked = inputs if ready else arguments.unsigned_words(inputs)
-        *leading, width = checked.shape
+        if not (type(inputs) is _ndarray and inputs.dtype is UINT64 and inputs.flags.carray and inputs.ndim):
+            inputs = arguments.unsigned_words(inputs)
+        if inputs.ndim == 2:
+            rows, width = inputs.shape
+            results = _empty((rows, self._outputs), UINT64)
+        else:
+            *leading, width = inputs.shape
+            results = _empty((*leading, self._outputs), UINT64)
+            rows = results.size // self._outputs
         if width != self._inputs:
             raise NativeKernelError(arguments.LEADING_SHAPES)
-        results = _empty((*leading, self._outputs), UINT64)
-        rows = results.size // self._outputs
         if rows:
-            self._run(self._ring64, (64, checked, rows, results), 2**64 - 1)
+            status = self._ring64(self._engine.pool, self._handle, 64, inputs, rows, results)
+            if status:
+                self._again(status, self._ring64, (64, inputs, rows, results), 2**64 - 1)
         return results
 
     def ring(self, inputs: object, bits: int) -> Array:
@@ -108,12 +131,11 @@ class CompiledMatrix:
         out]."""
         if not 1 <= bits <= 64:
             raise NativeKernelError("a ring has 1 to 64 bits")
-        if bits <= 32:
-            return self._words32(inputs, bits)
-        checked, rows = self._rows(inputs, UINT64, 2**bits - 1)
-        results = _empty((rows, self._outputs), UINT64)
+        dtype, function = (UINT32, self._ring32) if bits <= 32 else (UINT64, self._ring64)
+        checked, rows = self._rows(inputs, dtype, 2**bits - 1)
+        results = _empty((rows, self._outputs), dtype)
         if rows:
-            self._run(self._ring64, (bits, checked, rows, results), 2**bits - 1)
+            self._run(function, (bits, checked, rows, results), 2**bits - 1)
         return results
 
     def modular(self, inputs: object, modulus: Any) -> Array:
@@ -149,13 +171,6 @@ class CompiledMatrix:
             raise NativeKernelError(arguments.COLUMNS)
         results = _empty((self._outputs, columns), UINT64)
         self._run(self._residues64, (q, 1, checked, columns, results), q - 1)
-        return results
-
-    def _words32(self, inputs: object, bits: int) -> Array:
-        checked, rows = self._rows(inputs, UINT32, 2**bits - 1)
-        results = _empty((rows, self._outputs), UINT32)
-        if rows:
-            self._run(self._ring32, (bits, checked, rows, results), 2**bits - 1)
         return results
 
     def _rows(self, inputs: object, dtype: "np.dtype[Any]", high: int) -> tuple[Array, int]:
