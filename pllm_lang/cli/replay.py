@@ -18,6 +18,8 @@ from pllm_lang.cli.program import program_digest
 VERSION = "pllm-check-cache 1"
 ABSENT = "-"
 MAX_ENTRY_BYTES = 4_000_000
+MAX_HASHED_BYTES = 4_000_000
+"""Larger files are told apart by size and time; a plan file is never that large."""
 
 
 def cache_dir() -> str:
@@ -35,6 +37,9 @@ def file_digest(path: str) -> str:
             return hashlib.sha256("\0".join(sorted(os.listdir(path))).encode()).hexdigest()
         if not os.path.isfile(path):
             return ABSENT  # a pipe or a device has no content to remember
+        status = os.stat(path)
+        if status.st_size > MAX_HASHED_BYTES:
+            return f"{status.st_size}-{status.st_mtime_ns}"
         with open(path, "rb") as stream:
             return hashlib.sha256(stream.read()).hexdigest()
     except OSError:
