@@ -23,7 +23,7 @@ from pllm_lang.catalog.primitives.matmul import products
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Clause, Component, Operator
 from pllm_lang.catalog.slots import SLOTS, SQUARED_SLOTS
-from pllm_lang.catalog.tensor import Tensor, TooManyOperationsError, of_entries
+from pllm_lang.catalog.tensor import Tensor, TooManyOperationsError, bounded, of_entries
 from pllm_lang.exact import interval
 from pllm_lang.exact.number import exact
 
@@ -229,7 +229,7 @@ def _run_primitive(expr: Apply, env: Env, values: Mapping[str, Tensor]) -> Tenso
     turned = expr.args[1] if expr.fn == "matmul" else None
     if isinstance(turned, Apply) and simplify(turned).fn == "transpose":
         left, right = run(expr.args[0], env, values), run(turned.args[0], env, values)
-        return None if left is None or right is None else products(left, right)
+        return None if left is None or right is None else bounded(products(left, right))
     primitive = PRIMITIVES.get(expr.fn)
     params = None if primitive is None else parameters(expr, env)
     if primitive is None or primitive.execute is None or params is None:
@@ -238,7 +238,7 @@ def _run_primitive(expr: Apply, env: Env, values: Mapping[str, Tensor]) -> Tenso
     known = tuple(arg for arg in args if arg is not None)
     if len(known) < len(args) or isinstance(primitive.shape(tuple(a.shape for a in known), params), str):
         return None
-    return primitive.execute(known, params)
+    return bounded(primitive.execute(known, params))
 
 
 def _special_form(expr: Apply, env: Env) -> Expr | None:

@@ -151,7 +151,8 @@ def known_facts(known: Known, rule: str = "known value") -> Facts:
         return Facts(error=0, value=known, rule=rule)
     length = row_size(known.shape) or 1
     rows = [known.entries[i : i + length] for i in range(0, len(known.entries), length)]
-    columns = _columns(rows, known.shape[-2]) if len(known.shape) >= 2 else None
+    height = column_size(known.shape)
+    columns = _columns(rows, height) if height else None
     return Facts(
         range=Interval(min(known.entries), max(known.entries)),
         row_norm2_sq=_largest(rows, _sum_of_squares),

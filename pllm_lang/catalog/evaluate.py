@@ -20,15 +20,20 @@ from pllm_lang.catalog.primitives.primitive import Param, Params, Primitive
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Format
 from pllm_lang.catalog.slots import FORMAT_READS, SCALAR_SLOTS, SLOTS, SQUARED_SLOTS
-from pllm_lang.catalog.tensor import TooManyOperationsError, of_known, to_known
+from pllm_lang.catalog.tensor import (
+    Shape,
+    Tensor,
+    TooManyOperationsError,
+    bounded,
+    n_rows,
+    of_known,
+    row_length,
+    to_known,
+)
 from pllm_lang.exact import enclose, interval
 from pllm_lang.exact.number import exact
 
 COMPARISONS = ("<=", ">=", "<", ">", "==", "!=", "in")
-
-MAX_KNOWN_OPERATIONS = 1 << 16
-"""A step on known values costs at most about this many entry operations; a larger one keeps only its
-bounds."""
 
 
 # ---- terms: exact intervals ---------------------------------------------------------------------------
@@ -215,7 +220,7 @@ def apply_primitive(primitive: Primitive, args: tuple[Arg, ...], params: Params)
     shape = primitive.shape(tuple(arg.shape for arg in args), params)
     if isinstance(shape, str):
         return None
-    facts = _known_result(primitive, args, params)
+    facts = _known_result(primitive, args, params, shape)
     if facts is None:
         facts = Facts() if primitive.facts is None else primitive.facts(args, params)
     return Arg(shape, settle(msgspec.structs.replace(facts, error=result_error(primitive, args, params))))
@@ -228,20 +233,19 @@ def result_error(primitive: Primitive, args: tuple[Arg, ...], params: Params) ->
     return None if primitive.error is None else primitive.error(args, params)
 
 
-def _known_result(primitive: Primitive, args: tuple[Arg, ...], params: Params) -> Facts | None:
-    values = [arg.facts.value for arg in args]
-    known = [value for value in values if value is not None]
-    if primitive.execute is None or not known or len(known) < len(values):
+def _known_result(primitive: Primitive, args: tuple[Arg, ...], params: Params, shape: Shape) -> Facts | None:
+    """What execution gives where every operand is known and the result is not too large to carry."""
+    if primitive.execute is None or n_rows(shape) * row_length(shape) > MAX_KNOWN_ENTRIES:
         return None
-    if sum(len(value.entries) for value in known) ** 2 > MAX_KNOWN_OPERATIONS * 64:
-        return None
+    known: list[Tensor] = []
+    for arg in args:
+        if arg.facts.value is None:
+            return None
+        known.append(of_known(arg.facts.value))
     try:
-        result = primitive.execute(tuple(of_known(value) for value in known), params)
+        value = to_known(bounded(primitive.execute(tuple(known), params)))
     except (TooManyOperationsError, ArithmeticError):
         return None
-    if len(result.which) * max(1, len(result.rows[0]) if result.rows else 0) > MAX_KNOWN_ENTRIES:
-        return None
-    value = to_known(result)
     return None if value is None else known_facts(value)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from pllm_lang.catalog.facts import Exact, Interval, Known
 from pllm_lang.exact.interval import point
+from pllm_lang.exact.number import MAX_BITS, bits
 
 Shape: TypeAlias = tuple[int, ...]
 Entry: TypeAlias = Exact | Interval
@@ -96,6 +97,18 @@ def entries(x: Tensor) -> list[Entry]:
 
 def row(x: Tensor, r: int) -> Row:
     return x.rows[x.which[r]]
+
+
+def bounded(x: Tensor) -> Tensor:
+    """`x`, if none of its entries is larger than MAX_BITS; else execution ends here."""
+    for row in x.rows:
+        for entry in row:
+            if isinstance(entry, Interval):
+                if bits(entry.low) > MAX_BITS or bits(entry.high) > MAX_BITS:
+                    raise TooManyOperationsError
+            elif bits(entry) > MAX_BITS:
+                raise TooManyOperationsError
+    return x
 
 
 def constant_value(x: Tensor) -> Entry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from pllm_lang.catalog.apply import claim, result_facts
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term, term
-from pllm_lang.catalog.facts import Facts, Interval
+from pllm_lang.catalog.facts import Exact, Facts, Interval
 from pllm_lang.catalog.records import Format
 from pllm_lang.exact import enclose
+from pllm_lang.exact.number import round_down, round_up
 from tests.catalog.library import FIXED, components, operators
 
 BITS, FRAC = 8, 3
@@ -60,22 +62,36 @@ def test_three_party_truncation_fails_for_at_most_p_plus_one_masks() -> None:
         assert abs(p) - 1 <= wrong <= abs(p) + 1, p
 
 
-def test_exp_limit_error() -> None:
-    """exp(x) - (1 + x/32)^32 over -14 to 0, both increasing: enclosed on pieces of 2^-12."""
+def pieces() -> Iterator[tuple[Fraction, Fraction]]:
+    """From -14 to 0: coarse far out, where both functions are flat, fine near zero."""
+    for start, stop, size in ((-14, -6, 2**6), (-6, -1, 2**12), (-1, 0, 2**13)):
+        for i in range(start * size, stop * size):
+            yield Fraction(i, size), Fraction(i + 1, size)
+
+
+def squared(x: Exact, times: int, rounded: Callable[[Exact, int], Exact]) -> Exact:
+    """x^(2^times) for positive x, rounded in one direction."""
+    for _ in range(times):
+        x = rounded(x * x, 64)
+    return x
+
+
+@pytest.mark.parametrize(("squarings", "least"), [(5, Fraction(84, 10000)), (8, Fraction(10, 10000))])
+def test_exp_limit_error(squarings, least) -> None:
+    """exp(x) - (1 + x/2^n)^(2^n) over -14 to 0, both increasing, enclosed piece by piece."""
     (clause,) = components()["exp_limit"].ensures
     read = claim(clause)
     assert read is not None
-    limit = exact_term(read.bound, Env())
+    limit = exact_term(read.bound, Env(exact={"squarings": squarings}))
     assert limit is not None
-    pieces, worst = 14 * 4096, Fraction(0)
-    for i in range(pieces):
-        low, high = Fraction(i - pieces, 4096), Fraction(i + 1 - pieces, 4096)
+    n, worst = 2**squarings, Fraction(0)
+    for low, high in pieces():
         above, below = enclose.exp(high, 32), enclose.exp(low, 32)
         assert above is not None
         assert below is not None
-        limit_low, limit_high = (1 + low / 32) ** 32, (1 + high / 32) ** 32
-        worst = max(worst, above.high - limit_low, limit_high - below.low)
-    assert Fraction(84, 10000) < worst <= limit
+        worst = max(worst, above.high - squared(1 + low / n, squarings, round_down))
+        worst = max(worst, squared(1 + high / n, squarings, round_up) - below.low)
+    assert least < worst <= limit
 
 
 def test_every_domain_has_a_reason() -> None:
@@ -117,3 +133,21 @@ def test_an_unknown_error_leaves_nothing_known() -> None:
     )
     off = result_facts(operators()["mul"], env, components()["fixed_mul_exact"])["z"]
     assert off == Facts()
+
+
+def test_gelu_quadratic_error() -> None:
+    """Over -4 to 4: the difference moves by at most 2.4 times a piece's width (slopes below 1.25 and 1.13)."""
+    (clause,) = components()["gelu_quadratic"].ensures
+    read = claim(clause)
+    assert read is not None
+    fine = Format("fine", "fixed", low="-1", high="1", frac=40)
+    limit = exact_term(read.bound, Env(formats={"y": fine}))
+    assert limit is not None
+    size, worst = 2**8, Fraction(0)
+    for i in range(-4 * size, 4 * size):
+        x = Fraction(i, size)
+        phi = enclose.erf(x * Fraction(70710678, 10**8), 40)
+        gelu = [x * (1 + end) / 2 for end in (phi.low, phi.high)]
+        quadratic = x * x / 8 + x / 4 + Fraction(1, 2)
+        worst = max(worst, *(abs(quadratic - g) for g in gelu))
+    assert Fraction(15, 10) < worst <= limit - Fraction(24, 10) / size

@@ -18,7 +18,7 @@ from pllm_lang.catalog.expr import Apply, Num, Ref
 from pllm_lang.catalog.facts import UNKNOWN, Facts, Interval
 from pllm_lang.catalog.forms import simplify
 from pllm_lang.catalog.shapes import meaning_shape
-from pllm_lang.catalog.tensor import of_known
+from pllm_lang.catalog.tensor import of_known, to_known
 from pllm_lang.exact.number import normal
 from pllm_lang.resources import stdlib_dir
 from tests.catalog.cases import facts_about
@@ -127,6 +127,27 @@ def test_result_facts_contain_the_execution(name, data) -> None:
     claimed = result_facts(use.operator, facts_env(use, facts))
     for result, tensor in found.items():
         assert violations(claimed[result], tensor) == [], result
+
+
+INEXACT = ("truncate", "gelu", "gelu_tanh")
+"""Rounded, or with an irrational factor that hides a zero."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+@quick
+@given(data=st.data())
+def test_known_operands_give_known_results(name, data) -> None:
+    """Steps on known values are evaluated exactly; where the value is carried on, it is the executed one."""
+    use = data.draw(uses(operators()[name]))
+    found = executed(use)
+    claimed = result_facts(use.operator, facts_env(use, {n: known_facts(k) for n, k in use.values.items()}))
+    for result, tensor in found.items():
+        value = claimed[result].value
+        assert violations(claimed[result], tensor) == []
+        if value is not None:
+            assert value == to_known(tensor)
+        elif name not in INEXACT:
+            assert to_known(tensor) is None, "an exact result is known"
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if operators()[n].ensures])

@@ -25,7 +25,7 @@ from pllm_lang.catalog.primitives.add import entry_sum
 from pllm_lang.catalog.primitives.elementwise import written
 from pllm_lang.catalog.primitives.mul import entry_product
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
-from pllm_lang.catalog.tensor import STRETCH, Entry, Row, Shape, Tensor, of_rows, spend
+from pllm_lang.catalog.tensor import STRETCH, Entry, Row, Shape, Tensor, of_rows, row_length, spend
 from pllm_lang.exact import interval
 
 
@@ -104,7 +104,7 @@ def products(a: Tensor, b: Tensor) -> Tensor:
     shape_a, shape_b = a.shape, b.shape
     height, width = shape_a[-2] if len(shape_a) > 1 else 1, shape_b[-2]
     dots: dict[tuple[int, int], Entry] = {}
-    spend(len(a.rows) * len(b.rows) * max(1, shape_a[-1]))
+    spend(len(a.rows) * len(b.rows) * max(1, row_length(shape_a)))
 
     def rows() -> Iterable[Row]:
         rendered: dict[tuple[int, int], Row] = {}

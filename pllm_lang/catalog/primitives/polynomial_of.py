@@ -12,7 +12,7 @@ from pllm_lang.catalog.primitives.mul import entry_product
 from pllm_lang.catalog.primitives.primitive import Params, Primitive
 from pllm_lang.catalog.tensor import Entry, Shape, Tensor
 from pllm_lang.exact import interval
-from pllm_lang.exact.number import power, ratio
+from pllm_lang.exact.number import MAX_BITS, bits, power, ratio
 
 PIECES = 16
 """The range is cut into this many parts; each gives a sharper enclosure than the whole."""
@@ -44,6 +44,8 @@ def grid(coefficients: tuple[Exact, ...], unit: Exact) -> Exact | None:
 
 def value_range(coefficients: tuple[Exact, ...], x: Interval) -> Interval | None:
     """An enclosure of the polynomial over `x`; exact where it is monotone."""
+    if len(coefficients) * max(bits(x.low), bits(x.high)) > MAX_BITS:
+        return None
     slope = _sum_of_powers(derivative(coefficients), x)
     if slope is not None and (slope.low >= 0 or slope.high <= 0):
         ends = sorted((horner(coefficients, x.low), horner(coefficients, x.high)))
