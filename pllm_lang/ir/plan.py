@@ -119,7 +119,7 @@ class Step(msgspec.Struct, frozen=True, tag="step", array_like=True):
     `params` holds every parameter of the operator's record in its order, defaults filled in: numbers, words
     and booleans (`Ref("row")`), texts, formats (`Ref("%f3")`). `use` is the component written with `using`;
     `party` the one after `@`; `assumes` are facts that the plan asks to take for granted of its results.
-    `structural` steps only move entries (a transpose written inside a call) and need no component.
+    `structural` steps only move entries (a transpose) and need no component.
     """
 
     operator: str

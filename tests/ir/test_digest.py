@@ -156,6 +156,13 @@ SCALES_AGAIN = """plan again {
 """
 
 
+def test_a_call_inside_another_is_a_step_on_a_line_of_its_own() -> None:
+    inside = "plan p { input x: fx[3, 2] from client y = matmul(x, transpose(x)) @ client output y to client }"
+    before = inside.replace("y = matmul(x, transpose(x))", "t = transpose(x) @ client y = matmul(x, t)")
+    assert before != inside
+    assert digest(lower(before)) == digest(lower(inside))
+
+
 def test_literals_and_stored_scales_count_by_what_they_are() -> None:
     first, second = lower(SCALES), lower(SCALES_AGAIN)
     assert first.codes == second.codes == []

@@ -24,6 +24,7 @@ REFUSED = {
     "shapes": ("a = matmul(x, z)", "types.shape_mismatch", "z"),
     "formats": ("a = linear(x, v[0])\n  b = add(a, x)", "types.format_mismatch", "x"),
     "nested computation": ("a = add(x, add(x, x))", "types.nested_call", "add(x, x)"),
+    "nested, two results": ("a = add(x, split(x, at: 1))", "types.nested_call", "split(x, at: 1)"),
     "infix": ("a = x + z", "types.not_a_step", "x + z"),
     "infix operand": ("a = add(x, x * z)", "types.not_an_operand", "x * z"),
     "a second name": ("a = x", "types.not_a_step", "x"),

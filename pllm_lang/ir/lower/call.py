@@ -80,7 +80,7 @@ def lower_operator(
         suffix.use,
         suffix.party,
         tuple([bound for bound in suffix.assumes if bound.result < len(results)]),
-        structural=callee.structural and suffix.inner,
+        structural=callee.structural,
     )
     ctx.body.append(step)
     if values:
@@ -241,5 +241,9 @@ def _lower_inner(
         message = f"`{name}` computes, so it is a step and cannot stand inside another"
         report(ctx, "types.nested_call", message, span_of(ctx, anchor, call), help)
         return None
-    inner = Suffix(party=suffix.party, inner=True)
-    return lower_operator(ctx, callee, call, anchor, (), inner)[0]
+    if len(callee.record.results) != 1:
+        message = f"`{name}` has {len(callee.record.results)} results, so it cannot stand inside another call"
+        help = f"give them names on a line of their own, `a, b = {name}(...)`"
+        report(ctx, "types.nested_call", message, span_of(ctx, anchor, call), help)
+        return None
+    return lower_operator(ctx, callee, call, anchor, (), Suffix(party=suffix.party))[0]

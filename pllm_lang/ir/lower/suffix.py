@@ -27,14 +27,12 @@ from pllm_lang.syntax import nodes as syn
 
 
 class Suffix(msgspec.Struct):
-    """`inner` marks a call in operand position, which has no clauses of its own; `broken` a component whose
-    parameters could not be read, so that nothing is known of the result."""
+    """`broken` marks a component whose parameters could not be read, so that nothing is known of the result."""
 
     use: ComponentUse | None = None
     component: Component | None = None
     party: str = ""
     assumes: tuple[Bound, ...] = ()
-    inner: bool = False
     broken: bool = False
 
 
