@@ -16,6 +16,7 @@ from pllm_lang.syntax.trouble import (
     column,
     fits,
     is_line_first,
+    is_top_level,
     line_end,
     line_start,
     token,
@@ -67,12 +68,19 @@ def recover(trouble: Trouble, stack: Stack, intended: str) -> int:
     start = line_start(trouble, trouble.at)
     if is_margin_declaration(trouble, start) and _close_blocks(trouble, stack, start):
         return start
-    if is_head and _fits_head(trouble, intended) and (brace := _find_brace(trouble, margin)) is not None:
-        _feed(trouble, stack, HEADS[intended])
-        return brace
+    if is_head and _fits_head(trouble, intended):
+        brace = _find_brace(trouble, margin)
+        if brace is not None:
+            _feed(trouble, stack, HEADS[intended])
+            return brace
+        body = _find_body(trouble, margin)
+        if body is not None:
+            _feed(trouble, stack, HEADS[intended] + " {")
+            return body
     if start < trouble.first and _reads_on(trouble, stack, start):
         return start
-    return _next_line(trouble, stack, margin)
+    # Declarations begin at the left margin: what is further in was meant for a block that ended too soon.
+    return _next_line(trouble, stack, 0 if is_top_level(trouble) else margin)
 
 
 def _reads_on(trouble: Trouble, stack: Stack, start: int) -> bool:
@@ -129,13 +137,25 @@ def _fits_head(trouble: Trouble, word: str) -> bool:
 
 def _find_brace(trouble: Trouble, margin: int) -> int | None:
     """The `{` that opens the body whose head is broken."""
-    earliest = trouble.first + (3 if token(trouble, trouble.first).text in ("operator", "block") else 1)
-    for index in range(max(trouble.at, earliest), len(trouble.tokens) - 1):
+    for index in range(max(trouble.at, trouble.first + 1), len(trouble.tokens) - 1):
         if index > trouble.at and is_line_first(trouble, index) and column(trouble, index) <= margin:
             return None
-        if trouble.tokens[index][2] == "{":
+        if trouble.tokens[index][2] == "{" and not _is_list_of_names(trouble, index):
             return index
     return None
+
+
+def _find_body(trouble: Trouble, margin: int) -> int | None:
+    """The first line of a body whose `{` is missing: the next line, further in than the head."""
+    for index in range(trouble.at + 1, len(trouble.tokens) - 1):
+        if is_line_first(trouble, index):
+            return index if column(trouble, index) > margin else None
+    return None
+
+
+def _is_list_of_names(trouble: Trouble, index: int) -> bool:
+    """Whether a `{` begins the type variables of an operator or a block."""
+    return token(trouble, index + 1).is_word and token(trouble, index + 2).text in (",", "}")
 
 
 def _next_line(trouble: Trouble, stack: Stack, margin: int) -> int:
@@ -149,12 +169,23 @@ def _next_line(trouble: Trouble, stack: Stack, margin: int) -> int:
             if is_line_first(trouble, index):
                 if _resumes(trouble, stack, index, margin, depth):
                     return index
-                if text == "}" and closable and column(trouble, index) < margin:
+                if text == "}" and closable and (depth <= 0 or column(trouble, index) < margin):
                     return index
-            if text == "}" and closable and depth <= 0:
+            elif text == "}" and closable and depth <= 0 and _opens_on_line_of(trouble, index):
                 return index
         depth += (text == "{") - (text == "}" and depth > 0)
     return give_up(trouble, stack)
+
+
+def _opens_on_line_of(trouble: Trouble, index: int) -> bool:
+    """Whether the block around the broken line opens on the line of this token: a `}` inside a line closes only it."""
+    depth = 0
+    for other in range(trouble.first - 1, line_start(trouble, index) - 1, -1):
+        text = trouble.tokens[other][2]
+        depth += (text == "}") - (text == "{")
+        if depth < 0:
+            return True
+    return False
 
 
 def _resumes(trouble: Trouble, stack: Stack, index: int, margin: int, depth: int) -> bool:

@@ -205,6 +205,12 @@ def begins_line(machine: Machine, states: list[int], kind: int) -> bool:
     return move is not None and move >= BEGIN
 
 
+def is_top_level(trouble: Trouble) -> bool:
+    """Whether the broken line stands outside all blocks."""
+    states = list(trouble.states[: trouble.level])
+    return begins_line(trouble.machine, states, trouble.machine.table.literals["import"])
+
+
 def _reduce(machine: Machine, stack: list[int], move: int) -> None:
     rule = machine.rules[~move]
     if rule.size:

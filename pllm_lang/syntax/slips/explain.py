@@ -5,10 +5,13 @@ In: a `Trouble`. Out: a `Slip`. Order matters: the surest recognisers stand firs
 
 from __future__ import annotations
 
+import msgspec
+
+from pllm_lang.syntax.recover import DECLARATIONS
 from pllm_lang.syntax.slips import brackets, characters, signs, words
 from pllm_lang.syntax.slips.brackets import describe
-from pllm_lang.syntax.slips.slip import Recogniser, Slip, slip
-from pllm_lang.syntax.trouble import Trouble, before, expected, first_word, here
+from pllm_lang.syntax.slips.slip import Recogniser, Slip, label, slip
+from pllm_lang.syntax.trouble import Trouble, before, column, expected, first_word, here, is_top_level
 from pllm_lang.text.limits import MAX_DEPTH
 
 _RECOGNISERS: tuple[Recogniser, ...] = (
@@ -51,6 +54,14 @@ _GOES_ON = frozenset(
     ["PLUSMINUS", "TIMES", "COMPARE", "^", "..", "..<", ".", "and", "or", "in", "(", "[", "QUANTITY"]
 )
 _MAX_SHOWN = 6
+# Where all of these fit, a line of some kind is expected, and its many keywords are not listed.
+_GROUPS = (
+    (DECLARATIONS, "a declaration"),
+    (frozenset(["input", "weight", "output", "repeat"]), "a statement"),
+    (frozenset(["ensures", "means", "params", "FIELD"]), "a field or another item"),
+    (frozenset(["fresh", "needs", "FIELD"]), "a line of the protocol"),
+)
+_NAMES = frozenset(["NAME", "FIELD"])
 
 
 def explain(trouble: Trouble) -> Slip:
@@ -58,7 +69,17 @@ def explain(trouble: Trouble) -> Slip:
         found = recogniser(trouble)
         if found:
             return found._replace(intended=found.intended or first_word(trouble))
-    return _unexpected(trouble)
+    found = _unexpected(trouble)
+    if not _is_behind_its_block(trouble):
+        return found
+    labels = (label(trouble, before(trouble), "the block before it ends here"),)
+    return found._replace(finding=msgspec.structs.replace(found.finding, labels=labels))
+
+
+def _is_behind_its_block(trouble: Trouble) -> bool:
+    """Whether a line stands outside all blocks that was meant for the one before it."""
+    outside = is_top_level(trouble) and trouble.first == trouble.at
+    return outside and before(trouble).text == "}" and column(trouble, trouble.at) > 0
 
 
 def _unexpected(trouble: Trouble) -> Slip:
@@ -79,6 +100,10 @@ def _expected_words(kinds: frozenset[str]) -> str:
         kinds = kinds - _VALUE
     elif kinds & {"PLUSMINUS", "TIMES"}:
         kinds = kinds - _GOES_ON
+    for group, text in _GROUPS:
+        if kinds >= group:
+            shown.append(text)
+            kinds = frozenset(kind for kind in kinds if not kind.isalpha() or kind.isupper()) - _NAMES
     shown += [text for kind, text in _SHOWN.items() if kind in kinds]
     literals = sorted(kinds - _SHOWN.keys() - {"QUANTITY", "PLUSMINUS", "TIMES", "COMPARE"})
     shown += [f"`{kind}`" for kind in sorted(literals, key=str.isidentifier)]
