@@ -140,7 +140,7 @@ class ConfigReader:
         """Refuse a key whose value is not one of `among`: the maths of another value is not represented."""
         value = self.raw(key)
         value = default if value is None else value
-        if value not in among:
+        if not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in among):
             raise unsupported(self.dotted(key), _show(value), [_show(one) for one in among])
 
     def without_effect(self, key: str, why: str) -> None:

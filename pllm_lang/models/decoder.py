@@ -36,8 +36,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 class Rotary(msgspec.Struct, frozen=True):
-    """Rotation of the first `dims` features of a head by `position * theta^(-2i/dims)`, after `kind`'s
-    scaling.
+    """Rotation of a head's first `dims` features by `position * theta^(-2i/dims)`, scaled as `kind` says.
 
     `parameters` are those of `kind`, exact and as written. `split_half` pairs feature i with i + dims/2,
     `interleaved` 2i with 2i + 1.
@@ -61,7 +60,7 @@ class Temperature(msgspec.Struct, frozen=True):
 class Attention(msgspec.Struct, frozen=True, tag="attention"):
     """Softmax attention with separate or fused projections. `window` counts the visible positions, the own
     included; `chunk` makes attention block-diagonal. `fused`: rows of q, k, v after each other, or head by
-    head, or per group.
+    head.
     """
 
     heads: int

@@ -44,8 +44,7 @@ class Op(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """One layer body for every index in `layers` (ascending). Layers of a stage run in the order of their
-    index.
+    """One layer body for every index in `layers`, ascending. Layers of a stage run in the order of their index.
 
     `carried` says which op gives the next value of each carried name, `writes` which op each state keeps.
     """
@@ -58,8 +57,10 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """A graph that runs `steps` times on `query` positions a sequence. `carried` names the first carried
-    values."""
+    """A graph that runs `steps` times on `query` positions a sequence.
+
+    `carried` names the first carried values, `outputs` the logits and the next token.
+    """
 
     mode: Literal["prefill", "decode"]
     steps: int
@@ -73,8 +74,7 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 class Weight(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A family of equal-shaped weights: one for each layer of `layers` (none: a single weight) and each
-    expert.
+    """A family of equal-shaped weights: one for each layer of `layers` (none: a single one) and each expert.
 
     `shape` is that of one member, as stored: a linear layer's is `[out, in]`. `bits` is 0 where no pass set
     it; `parts` names the checkpoint's weights whose rows a pass put one below the other.
@@ -111,8 +111,7 @@ class ConfigIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Dimensions(msgspec.Struct, frozen=True):
-    """Sizes of the whole model; where layers differ, those of the first layer of the kind concerned (0:
-    none)."""
+    """Sizes of the whole model; where layers differ, those of the first that has the part. 0 means none."""
 
     hidden: int
     layers: int

@@ -258,6 +258,29 @@ def check_shapes(graph: ModelGraph) -> None:
             scope |= {name: inner[value] for name, value in carried.items()}
 
 
+@pytest.mark.parametrize(
+    "file", ["llama__Meta-Llama-3.1-8B.json", "glm__GLM-5.2.json", "phi3__Phi-4-mini-instruct.json"]
+)
+def test_a_graph_survives_being_written_and_read(file: str) -> None:
+    graph = lowered(file).graph
+    assert msgspec.json.decode(msgspec.json.encode(graph), type=ModelGraph) == graph
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"n_group": 3}, "n_group 3 does not make groups"),
+        ({"n_group": 8}, "n_group 8 does not make groups"),
+        ({"topk_group": 1, "num_experts_per_tok": 3}, "3 experts a token do not fit"),
+        ({"topk_group": 5}, "topk_group is 5"),
+        ({"num_experts_per_tok": 9}, "num_experts_per_tok is 9"),
+        ({"n_routed_experts": 0}, "n_routed_experts is 0"),
+    ],
+)
+def test_routing_that_cannot_be(change: dict[str, Any], word: str) -> None:
+    refused({"model_type": "deepseek_v3"} | TINY["deepseek_v3"] | change, "config.range", word)
+
+
 def test_equal_layers_stand_once() -> None:
     graph = lowered("llama__Meta-Llama-3.1-405B.json").graph
     assert [repeat.layers for repeat in graph.prefill.layers] == [tuple(range(126))]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -123,6 +124,28 @@ def test_lineage_and_second_application(name: str) -> None:
     with pytest.raises(LoweringError, match="already applied") as caught:
         PASSES[name](once)
     assert caught.value.code == "pass.applied_twice"
+
+
+@pytest.mark.parametrize("order", [("chunk_prefill", "fuse_qkv"), ("fuse_qkv", "chunk_prefill")])
+def test_passes_compose_in_any_order(order: tuple[str, ...]) -> None:
+    graph = quantize_weights(graph_of("llama"), 6)
+    after = graph
+    for name in order:
+        after = PASSES[name](after)
+    assert [step.name for step in after.transformations] == ["quantize_weights", *order]
+    weights = random_weights(graph)
+    assert np.allclose(logits(after, weights), logits(graph, weights), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(PASSES))
+def test_a_state_that_prefill_does_not_hand_over_is_refused(name: str) -> None:
+    graph = graph_of("llama")
+    body = graph.prefill.layers[0]
+    broken = msgspec.structs.replace(body, writes={"key": body.writes["key"]})
+    graph = msgspec.structs.replace(graph, prefill=msgspec.structs.replace(graph.prefill, layers=(broken,)))
+    with pytest.raises(LoweringError, match="decode reads state 'value' of layer 0") as caught:
+        PASSES[name](graph)
+    assert caught.value.code == "pass.handover"
 
 
 @pytest.mark.parametrize(

@@ -262,16 +262,10 @@ def sigmoid_router(
 
 def _experts(config: ConfigReader, basics: Basics, sizes: MoeSizes, router: Router) -> Experts:
     count = config.size("n_routed_experts", "num_experts", default=sizes.experts or None, most=MAX_EXPERTS)
-    if count % router.groups:
-        raise LoweringError(
-            "config.range",
-            f"n_group {router.groups} does not divide n_routed_experts {count}",
-            key=config.dotted("n_group"),
-        )
     inner = config.size("moe_intermediate_size", default=sizes.inner or None)
     top_k = config.size("num_experts_per_tok", default=sizes.top_k or None, most=count)
+    check_groups(config, router, count, top_k)
     shared = config.size("n_shared_experts", default=sizes.shared, least=0)
-    config.require("ep_size", default=1, among=(1,))
     return Experts(
         count,
         inner,
@@ -279,6 +273,23 @@ def _experts(config: ConfigReader, basics: Basics, sizes: MoeSizes, router: Rout
         msgspec.structs.replace(router, top_k=top_k),
         shared=Mlp(shared * inner, basics.activation, bias=_mlp_bias(config)) if shared else None,
     )
+
+
+def check_groups(config: ConfigReader, router: Router, count: int, top_k: int) -> None:
+    """Groups must divide the experts, and those chosen must hold enough of them."""
+    size = count // router.groups
+    if count % router.groups or (router.group_score == "top2_sum" and size < 2):
+        raise LoweringError(
+            "config.range",
+            f"n_group {router.groups} does not make groups of two experts or more out of {count}",
+            key=config.dotted("n_group"),
+        )
+    if top_k > router.top_groups * size:
+        raise LoweringError(
+            "config.range",
+            f"{top_k} experts a token do not fit in topk_group {router.top_groups} groups of {size}",
+            key=config.dotted("topk_group"),
+        )
 
 
 def _mlp_bias(config: ConfigReader) -> bool:

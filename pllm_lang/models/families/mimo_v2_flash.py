@@ -10,7 +10,7 @@ import msgspec
 from pllm_lang.models.config_reader import ConfigReader
 from pllm_lang.models.decoder import Attention, Block, Decoder, Experts, Layer
 from pllm_lang.models.errors import LoweringError
-from pllm_lang.models.families.deepseek import sigmoid_router
+from pllm_lang.models.families.deepseek import check_groups, sigmoid_router
 from pllm_lang.models.families.reading import (
     FULL,
     SLIDING,
@@ -117,4 +117,5 @@ def _experts(config: ConfigReader, basics: Basics) -> Experts:
         sigmoid_router(config, 1, 1, "1", normalize=True),
         top_k=config.size("num_experts_per_tok", default=8, most=count),
     )
+    check_groups(config, router, count, router.top_k)
     return Experts(count, config.size("moe_intermediate_size", default=2048), basics.activation, router)

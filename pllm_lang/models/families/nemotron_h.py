@@ -15,7 +15,7 @@ from pllm_lang.models.build.body import ACTIVATIONS
 from pllm_lang.models.config_reader import ConfigReader, exact_number, missing, unsupported, wrong_type
 from pllm_lang.models.decoder import Decoder, Experts, Layer, Mamba, Mlp, Norm
 from pllm_lang.models.errors import LoweringError
-from pllm_lang.models.families.deepseek import sigmoid_router
+from pllm_lang.models.families.deepseek import check_groups, sigmoid_router
 from pllm_lang.models.families.reading import Basics, Defaults, decoder, plain_attention, read_basics
 from pllm_lang.models.limits import MAX_EXPERTS, MAX_LAYERS
 
@@ -167,6 +167,7 @@ def _experts(config: ConfigReader, basics: Basics) -> Experts:
         sigmoid_router(config, 1, 1, "1", normalize=True),
         top_k=config.size("num_experts_per_tok", default=min(2, count), most=count),
     )
+    check_groups(config, router, count, router.top_k)
     bias = config.flag("mlp_bias")
     config.require("n_shared_experts", default=1, among=(1,))
     shared = config.size("moe_shared_expert_intermediate_size", default=7688)

@@ -11,7 +11,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph, Op, Repeat, Shape, Stage, State, Tensor
-from pllm_lang.models.passes.lineage import record, refuse_twice
+from pllm_lang.models.passes.lineage import record, begin
 from pllm_lang.models.shapes import result_shape
 
 NAME = "chunk_prefill"
@@ -28,7 +28,7 @@ _STATE_FIRST = {
 def chunk_prefill(graph: ModelGraph, size: int) -> ModelGraph:
     """Raises `LoweringError`: `pass.parameter` where `size` does not divide the input, `pass.state` where an
     op needs the whole input at once, `pass.applied_twice`."""
-    refuse_twice(graph, NAME)
+    begin(graph, NAME)
     total = graph.workload.max_input_tokens
     if isinstance(size, bool) or not 1 <= size <= total or total % size:
         raise LoweringError(

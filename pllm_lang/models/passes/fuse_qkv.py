@@ -6,7 +6,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph, Op, Repeat, Stage, Weight
-from pllm_lang.models.passes.lineage import record, refuse_twice
+from pllm_lang.models.passes.lineage import record, begin
 
 NAME = "fuse_qkv"
 PARTS = ("q_proj", "k_proj", "v_proj")
@@ -16,7 +16,7 @@ FUSED = "qkv_proj"
 def fuse_qkv(graph: ModelGraph) -> ModelGraph:
     """Fuses every layer that has separate projections of one input; refuses (`pass.not_applicable`) where
     none has."""
-    refuse_twice(graph, NAME)
+    begin(graph, NAME)
     fused_names = _fused_weights(graph.prefill)
     if not fused_names:
         raise LoweringError(

@@ -21,7 +21,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import Attribute, ModelGraph, Op, Repeat, Shape, Stage, State
-from pllm_lang.models.passes.lineage import record, refuse_twice
+from pllm_lang.models.passes.lineage import record, begin
 
 NAME = "kv_cache_eviction"
 FIRST_SHARING_LAYER = 3
@@ -54,7 +54,7 @@ class _Sizes(msgspec.Struct, frozen=True):
 def evict_kv_cache(graph: ModelGraph, policy: KvCacheEvictionPolicy) -> ModelGraph:
     """Raises `LoweringError`: `pass.parameter`, `pass.applied_twice`, or `pass.state` naming the layer and
     state that does not fit."""
-    refuse_twice(graph, NAME)
+    begin(graph, NAME)
     _check_policy(policy)
     if graph.prefill.steps != 1:
         raise LoweringError(

@@ -13,9 +13,11 @@ from pllm_lang.models.graph import Attribute, ModelGraph, Transformation
 from pllm_lang.models.handover import check_handover
 
 
-def refuse_twice(graph: ModelGraph, name: str) -> None:
+def begin(graph: ModelGraph, name: str) -> None:
+    """Refuse a second application, and a graph whose states do not fit in the first place."""
     if any(done.name == name for done in graph.transformations):
         raise LoweringError("pass.applied_twice", f"{name} is already applied to this graph")
+    check_handover(graph)
 
 
 def record(

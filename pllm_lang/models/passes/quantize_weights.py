@@ -12,7 +12,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph, Op, Repeat, Stage
-from pllm_lang.models.passes.lineage import record, refuse_twice
+from pllm_lang.models.passes.lineage import record, begin
 
 NAME = "quantize_weights"
 OPERATORS = ("linear", "expert_linear")
@@ -22,7 +22,7 @@ MIN_BITS, MAX_BITS = 2, 16
 def quantize_weights(graph: ModelGraph, bits: int) -> ModelGraph:
     """Raises `LoweringError`: `pass.parameter`, `pass.applied_twice`, or `pass.quantized` for a quantised
     checkpoint."""
-    refuse_twice(graph, NAME)
+    begin(graph, NAME)
     if isinstance(bits, bool) or not MIN_BITS <= bits <= MAX_BITS:
         raise LoweringError(
             "pass.parameter", f"bits is {bits}; it must be in {MIN_BITS}..{MAX_BITS}", key="bits"

@@ -79,7 +79,7 @@ def run_stage(
     bodies = {layer: repeat for repeat in stage.layers for layer in repeat.layers}
     for layer in sorted(bodies):
         carried |= _run_layer(bodies[layer], layer, inputs | carried, weights, states)
-    return _run(stage.after, inputs | carried, weights, None)["logits"]
+    return _run(stage.after, inputs | carried, weights, None)[stage.outputs[0]]
 
 
 def _run_layer(
