@@ -343,3 +343,38 @@ def test_a_ring_must_fit() -> None:
     body = (ir.Draw("r", t(("n",), ir.Ring(1 << 32)), ("a",)), *masked())
     report = prove_protocol(two(body, ir.Input("x", t(("n",), Z64), FROM_A)), [["b"]])
     assert "protocol.misfit" in [f.code for f in report.findings]
+
+
+def test_a_stranger_is_named() -> None:
+    report = prove_protocol(two((ir.Send("a", ("d",), "x"),)), [["b"]])
+    assert [(f.code, f.message) for f in report.findings] == [("protocol.unknown-party", "no party d")]
+    assert prove_protocol(two(()), [["z"]]).verdict is Verdict.UNPROVED
+
+
+def test_a_meaning_must_fit() -> None:
+    output = ir.Output("y", V, ir.Clear(("b",)), ir.MatMul(X, ref("nothing")))
+    report = prove_protocol(two((ir.Send("a", ("b",), "x"),), outputs=(output,)), [["b"]])
+    assert [f.code for f in report.findings] == ["protocol.meaning"]
+
+
+def test_a_primitive_is_not_corrupted() -> None:
+    assert prove_protocol(lib.oblivious_transfer(), [["ot"]]).verdict is Verdict.UNPROVED
+
+
+@pytest.mark.parametrize(("factor", "fresh"), [(1, True), (-1, True), (2, False)])
+def test_a_fresh_share_is_uniform_itself(factor: int, fresh: bool) -> None:
+    """Pieces x - f*s, f*s: with an even f the second is no uniform value."""
+    holding = lib.additive("a", "b", "c")
+    body = (
+        ir.Draw("s", V, ("a",)),
+        ir.Draw("r", V, ("a",)),
+        ir.Assign("a", "z.a", sub(sub(X, ir.Scale(factor, ref("s"))), ref("r"))),
+        ir.Assign("a", "z.b", ref("r")),
+        ir.Assign("a", "z.c", ir.Scale(factor, ref("s"))),
+        ir.Send("a", ("b",), "z.b"),
+        ir.Send("a", ("c",), "z.c"),
+    )
+    protocol = two(body, outputs=(ir.Output("z", V, holding, X),))
+    (found,) = [v for v in prove_protocol(protocol).views if v.coalition == ("b",)]
+    assert found.verdict is Verdict.PROVED
+    assert ("z" in found.fresh) is fresh

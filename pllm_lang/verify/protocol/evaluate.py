@@ -27,11 +27,17 @@ def modulus_of(number: ir.Number) -> int:
     return number.modulus if isinstance(number, ir.Ring) else 0
 
 
-def evaluate(expr: ir.Expr, name: Callable[[str], Value], atoms: Atoms, sizes: Sizes) -> Value:
-    """The term of `expr`; `name` gives the value of a variable."""
+def evaluate(
+    expr: ir.Expr,
+    name: Callable[[str], Value],
+    atoms: Atoms,
+    sizes: Sizes,
+    key: Callable[[str], str] = str,
+) -> Value:
+    """The term of `expr`; `name` gives the value of a variable, `key` what tells one key from another."""
 
     def go(e: ir.Expr) -> Value:
-        return evaluate(e, name, atoms, sizes)
+        return evaluate(e, name, atoms, sizes, key)
 
     match expr:
         case ir.Ref():
@@ -58,7 +64,7 @@ def evaluate(expr: ir.Expr, name: Callable[[str], Value], atoms: Atoms, sizes: S
         case ir.Shift():
             return tn.entrywise(lambda ps: _shift(ps[0], expr, atoms), [go(expr.arg)])
         case ir.Call():
-            return _call(expr, [tn.joined(go(a), atoms) for a in expr.args], atoms, sizes)
+            return _call(expr, [tn.joined(go(a), atoms) for a in expr.args], atoms, sizes, key)
         case _:
             return _structural(expr, go, atoms, sizes)
 
@@ -119,10 +125,11 @@ def _shift(poly: Poly, expr: ir.Shift, atoms: Atoms) -> Poly:
     return pl.Poly(poly.modulus, poly.shape, pl.whole(call, 0, poly.shape).terms)
 
 
-def _call(expr: ir.Call, args: list[Poly], atoms: Atoms, sizes: Sizes) -> Poly:
+def _call(expr: ir.Call, args: list[Poly], atoms: Atoms, sizes: Sizes, key: Callable[[str], str]) -> Poly:
     modulus, shape = modulus_of(expr.type.number), sizes.shape(expr.type.shape)
     bits, signed = _integer(expr.type.number)
-    atom = Atom(expr.fn, "call", modulus, shape, bits, signed, tuple(args), (expr.table, expr.keys))
+    keys = tuple(key(k) for k in expr.keys)
+    atom = Atom(expr.fn, "call", modulus, shape, bits, signed, tuple(args), (expr.table, keys))
     return pl.whole(atoms.add(atom), modulus, shape)
 
 

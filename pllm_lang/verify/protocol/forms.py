@@ -41,7 +41,9 @@ def participants(body: tuple[ir.Statement, ...]) -> frozenset[str]:
                 found |= {st.sender, *st.receivers}
             case ir.Draw() | ir.KeyDraw():
                 found |= set(st.holders)
-            case ir.When() | ir.Repeat():
+            case ir.When():
+                found |= {st.party, *participants(st.body)}
+            case ir.Repeat():
                 found |= participants(st.body)
             case ir.Bundle():
                 pass
@@ -72,3 +74,17 @@ def size_of(shape: tuple[int, ...]) -> int:
     for dim in shape:
         total *= dim
     return total
+
+
+def unknown_parties(protocol: ir.Protocol) -> list[str]:
+    """Parties that inputs, outputs or statements name but the protocol does not have."""
+    named: set[str] = set(participants(protocol.body))
+    for thing in (*protocol.inputs, *protocol.outputs):
+        match thing.holding:
+            case ir.Public():
+                pass
+            case ir.Clear():
+                named |= set(thing.holding.parties)
+            case ir.Shared():
+                named |= {h for piece in thing.holding.pieces for h in piece.holders}
+    return sorted(named - {p.name for p in protocol.parties})

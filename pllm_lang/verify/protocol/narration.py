@@ -341,7 +341,8 @@ class _Run:
         """The term, or None with a finding."""
         try:
             self.keys_held(party, expr)
-            return evaluate(expr, lambda name: self.lookup(party, name), self.trace.atoms, self.trace.sizes)
+            trace, lookup = self.trace, self.lookup
+            return evaluate(expr, lambda n: lookup(party, n), trace.atoms, trace.sizes, self.key_label)
         except _Missing as missing:
             if not missing.told and self.copy == 1:
                 self.trace.findings.append(Finding("protocol.knowledge", str(missing), (origin,)))
@@ -366,6 +367,10 @@ class _Run:
             for key in call.keys:
                 if key not in self.keys or party not in self.keys[key].holders:
                     raise _Missing(f"{party} does not hold the key {key} that {call.fn} needs", False)
+
+    def key_label(self, name: str) -> str:
+        """One label for one key value: a key drawn anew is another."""
+        return f"{name}{self.tag(self.keys[name].scope)}" if name in self.keys else name
 
     def depth(self, party: str, expr: ir.Expr, phase: ir.Phase) -> tuple[str, int]:
         """The latest round of this phase that a value waits for."""

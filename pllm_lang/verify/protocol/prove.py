@@ -18,9 +18,12 @@ from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol import tensors as tn
 from pllm_lang.verify.protocol.correctness import check_outputs
 from pllm_lang.verify.protocol.cost import cost_of, patterns_of
+from pllm_lang.verify.protocol.evaluate import Misfit
+from pllm_lang.verify.protocol.forms import unknown_parties
 from pllm_lang.verify.protocol.leak import refute_outputs
 from pllm_lang.verify.protocol.narration import narrate
 from pllm_lang.verify.protocol.polynomial import TooLarge
+from pllm_lang.verify.protocol.problem import meaning_of
 from pllm_lang.verify.protocol.report import Cost, Finding, ProtocolReport, View
 from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.trace import Trace
@@ -58,10 +61,16 @@ def _prove(
     malicious: bool,
     assured: bool,
 ) -> ProtocolReport:
+    strangers = unknown_parties(protocol)
+    if strangers:
+        return _stopped(protocol, "protocol.unknown-party", f"no party {strangers[0]}", Verdict.REFUTED)
     try:
         trace = narrate(protocol, Sizes())
+        _meanings(trace, allowed)
     except TooLarge as limit:
-        return _too_large(protocol, str(limit))
+        return _stopped(protocol, "protocol.limit", str(limit), Verdict.UNPROVED)
+    except (Misfit, KeyError) as misfit:
+        return _stopped(protocol, "protocol.meaning", f"a meaning does not fit: {misfit}", Verdict.REFUTED)
     correctness = refute_outputs(protocol, check_outputs(trace))
     views = [_view(trace, c, allowed, malicious, assured) for c in coalitions]
     findings = [*trace.findings, *_aborts(trace), *_open_sharings(protocol)]
@@ -87,6 +96,8 @@ def _view(
     unknown = [p for p in coalition if p not in {q.name for q in trace.protocol.parties}]
     if unknown:
         return View(coalition, Verdict.UNPROVED, reason=f"no party {unknown[0]} in {trace.protocol.name}")
+    if any(p.ideal is not None for p in trace.protocol.parties if p.name in coalition):
+        return View(coalition, Verdict.UNPROVED, reason="a primitive cannot be corrupted")
     declared = trace.protocol.adversary == "malicious"
     if malicious and not (declared and assured):
         missing = (
@@ -131,6 +142,14 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict.UNPROVED if Verdict.UNPROVED in verdicts else Verdict.PROVED
 
 
-def _too_large(protocol: ir.Protocol, text: str) -> ProtocolReport:
-    finding = Finding("protocol.limit", text, (), Verdict.UNPROVED)
-    return ProtocolReport(protocol.name, Verdict.UNPROVED, (finding,), (), (), Cost((), (), ()), (), ())
+def _meanings(trace: Trace, allowed: Allowances) -> None:
+    """Evaluate every meaning and allowance once, so that one that does not fit is found here."""
+    exprs = [o.meaning for o in trace.protocol.outputs if o.meaning is not None]
+    for expr in [*exprs, *(e for _, given in allowed for e in given)]:
+        meaning_of(trace, trace.copies[0].values, expr)
+
+
+def _stopped(protocol: ir.Protocol, code: str, text: str, verdict: Verdict) -> ProtocolReport:
+    """A report that says why nothing else could be said."""
+    finding = Finding(code, text, (), verdict)
+    return ProtocolReport(protocol.name, verdict, (finding,), (), (), Cost((), (), ()), (), ())

@@ -122,7 +122,7 @@ class _Search:
         for place, term in enumerate(state.terms):
             for draw in sorted(self.hidden_by(term.poly) & wanted & atoms_of(term.poly)):
                 mask = find_mask(term.poly, draw, self.problem, state.scopes)
-                if mask is not None and self.may_substitute(state, term, mask):
+                if mask is not None and self.may_substitute(state, term, mask) and _fits_share(term, mask):
                     late = int(mask.distance > 0), int(term.number not in numbers)
                     ranked.append(((*late, holding[draw], place, draw), term, mask))
         ranked.sort(key=lambda row: row[0])
@@ -182,6 +182,11 @@ class _Search:
                 poly = pl.narrowed(poly)
                 out.setdefault(poly.key(), _replaced(term, poly))
         return tuple(out.values())
+
+
+def _fits_share(term: Term, mask: Mask) -> bool:
+    """A share must be uniform itself: not a multiple of something uniform, not up to a distance."""
+    return not term.share or (mask.divided == 1 and not mask.distance)
 
 
 def drop_known(poly: Poly, known: frozenset[int], problem: Problem) -> Poly:
