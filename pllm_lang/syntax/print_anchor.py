@@ -70,7 +70,7 @@ def _declaration(decl: n.Decl) -> Doc:
         case n.Import():
             module = decl.file.text if decl.file else ".".join([word.id for word in decl.path])
             names = tuple([f"{i.name.id} as {i.alias.id}" if i.alias else i.name.id for i in decl.names])
-            return concat("import ", module, " ", bracket("[", names, "]"))
+            return concat("import ", module, " ", bracket("[", names, "]", fill=True))
         case n.Const():
             return concat(f"const {decl.name.id} = ", expr_doc(decl.value))
         case n.Format():

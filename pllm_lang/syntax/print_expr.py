@@ -107,7 +107,8 @@ def _chain(expr: Binary, level: int) -> list[Doc]:
     if isinstance(left, Binary) and _BINARY[left.op] == level:
         parts = _chain(left, level) if _breaks(left) else [expr_doc(left)]
     else:
-        parts = [_operand(left, level)]
+        # A product inside a broken sum breaks one level further in than the sum.
+        parts = [Indent(_operand(left, level)) if isinstance(left, Binary) else _operand(left, level)]
     parts.append(Indent(concat(Line(), expr.op, " ", _operand(expr.right, level + 1))))
     return parts
 

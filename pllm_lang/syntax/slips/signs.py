@@ -101,11 +101,7 @@ def stray_colon(trouble: Trouble) -> Slip | None:
 def missing_equals(trouble: Trouble) -> Slip | None:
     """`const n 3`, `component c {`."""
     bad, previous = here(trouble), before(trouble)
-    if (
-        not previous.is_word
-        or previous.start == token(trouble, trouble.first).start
-        or not fits(trouble, "=")
-    ):
+    if trouble.at != trouble.first + 2 or not previous.is_word or not fits(trouble, "="):
         return None
     if bad.text == "{" and fits(trouble, "=", "STRING"):
         message = f"the component `{previous.text}` has no identifier"
