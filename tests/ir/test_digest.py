@@ -157,7 +157,9 @@ SCALES_AGAIN = """plan again {
 
 
 def test_a_call_inside_another_is_a_step_on_a_line_of_its_own() -> None:
-    inside = "plan p { input x: fx[3, 2] from client y = matmul(x, transpose(x)) @ client output y to client }"
+    inside = (
+        "plan p { input x: fx[3, 2] from client y = matmul(x, transpose(x)) @ client output y to client }"
+    )
     before = inside.replace("y = matmul(x, transpose(x))", "t = transpose(x) @ client y = matmul(x, t)")
     assert before != inside
     assert digest(lower(before)) == digest(lower(inside))

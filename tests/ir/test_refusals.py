@@ -100,7 +100,7 @@ def test_a_misspelt_name_is_told_with_what_was_probably_meant() -> None:
 
 def test_a_format_mismatch_names_the_conversion() -> None:
     case = lower("plan p { input x: fx[2] from client input y: fy[2] from client z = add(x, y) }")
-    assert "cast(x, to: fx)" in case.findings[0].help
+    assert "cast(y, to: fx)" in case.findings[0].help
 
 
 def test_findings_that_name_resolution_has_told_are_not_told_again() -> None:

@@ -129,7 +129,8 @@ def _value(ctx: Context, spec: ParamSpec, expr: syn.Expr, anchor: syn.Anchor) ->
 
 def _wrong(ctx: Context, spec: ParamSpec, expr: syn.Expr, anchor: syn.Anchor) -> None:
     message = f"`{spec.name}` is {describe(spec)}"
-    report(ctx, "params.wrong_kind", message, span_of(ctx, anchor, expr))
+    help = "write `true` or `false`" if spec.kind == "boolean" else ""
+    report(ctx, "params.wrong_kind", message, span_of(ctx, anchor, expr), help)
 
 
 def _constant(ctx: Context, value: ConstValue | Fault, anchor: syn.Anchor) -> ex.Expr | None:

@@ -13,7 +13,7 @@ from pllm_lang.ir.lower.argument import Arguments, Params, read_params, report_u
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.conversion import conversion_help, signature_text
 from pllm_lang.ir.lower.operand import missing_value, new_value, read_operand
-from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
+from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest, written
 from pllm_lang.ir.lower.signature import Misfit, Types, given_types, infer_types
 from pllm_lang.ir.lower.suffix import Suffix
 from pllm_lang.ir.lower.types import show_type
@@ -137,7 +137,10 @@ def _report_misfit(
             node = expr
         else:
             labels.append(Label(span_of(ctx, anchor, expr), f"{name}: {show_type(ctx, kind)}"))
-    help = conversion_help(ctx, types) if misfit.sort == "format" else f"`{signature_text(callee.record)}`"
+    help = f"`{signature_text(callee.record)}`"
+    if misfit.sort == "format":
+        texts = [written(ctx, anchor, expr) if expr else "..." for expr in arguments.operands]
+        help = conversion_help(ctx, types, texts)
     code = f"types.{misfit.sort}_mismatch"
     report(ctx, code, misfit.message, span_of(ctx, anchor, node), help, tuple(labels))
 

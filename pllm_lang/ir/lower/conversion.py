@@ -12,22 +12,29 @@ from pllm_lang.ir.plan import TensorType
 from pllm_lang.ir.words import show_expr
 
 
-def conversion_help(ctx: Context, types: tuple[TensorType, ...]) -> str:
-    """What brings the formats together; the first format that is not `exact` is the one aimed at."""
+def conversion_help(ctx: Context, types: tuple[TensorType, ...], texts: list[str]) -> str:
+    """What brings the formats together; the first format that is not `exact` is the one aimed at.
+
+    `texts` are the operands as they are written.
+    """
     forms = [ctx.formats[kind.format] for kind in types]
     aim = next((form for form in forms if form.kind != "exact"), forms[0])
-    other = next((form for form in forms if form != aim), aim)
-    return f"nothing converts by itself; `{_conversion(other, aim)}` would"
+    for form, text in zip(forms, texts, strict=True):
+        if form != aim:
+            return f"nothing converts by itself; `{_conversion(form, aim, text)}` would"
+    return ""
 
 
-def _conversion(given: Format, wanted: Format) -> str:
+def _conversion(given: Format, wanted: Format, text: str) -> str:
+    if given.scale and wanted.kind in ("float", "exact"):
+        return f"dequantize({text}, scale: ...)"
     if wanted.scale:
-        return f"quantize(x, to: {wanted.name})"
+        return f"quantize({text}, to: {wanted.name})"
     if given.kind == "exact" and wanted.kind == "int":
-        return f"rescale(x, by: ..., to: {wanted.name})"
+        return f"rescale({text}, by: ..., to: {wanted.name})"
     if given.kind in ("exact", "float"):
-        return f"encode(x, to: {wanted.name})"
-    return f"cast(x, to: {wanted.name})"
+        return f"encode({text}, to: {wanted.name})"
+    return f"cast({text}, to: {wanted.name})"
 
 
 def signature_text(operator: Operator) -> str:

@@ -12,6 +12,8 @@ MAX_TURNS = 2**20
 MAX_FAMILY = 2**20
 # Findings of one lowering that look for what was probably meant.
 MAX_SUGGESTIONS = 50
+# Characters of the plan's text that a help sentence repeats.
+MAX_WRITTEN = 60
 # Dimensions and entries of one tensor.
 MAX_RANK = 8
 MAX_ENTRIES = 2**50

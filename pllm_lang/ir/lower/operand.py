@@ -23,7 +23,7 @@ from pllm_lang.ir.lower.context import (
     Value,
 )
 from pllm_lang.ir.lower.naming import constants, look, report_unknown
-from pllm_lang.ir.lower.report import origin_of, report, report_fault, span_of
+from pllm_lang.ir.lower.report import origin_of, report, report_fault, span_of, suggest
 from pllm_lang.ir.lower.state import note_read
 from pllm_lang.ir.lower.types import intern_format
 from pllm_lang.ir.plan import UNKNOWN, Constant, Input, Member, Operand, TensorType, Weight
@@ -160,7 +160,8 @@ def _attribute(ctx: Context, expr: syn.Attribute, anchor: syn.Anchor) -> Typed |
     weight = ctx.weight_of.get(family(named.id)) if isinstance(named, Value | Family) else None
     if weight is None or not isinstance(named, Value | Family) or expr.name != "scale":
         message = f"there is no `.{expr.name}` here: only a weight whose format declares a scale has `.scale`"
-        report(ctx, "types.not_an_operand", message, span_of(ctx, anchor, expr))
+        help = suggest(ctx, expr.name, ("scale",)) if expr.name != "scale" else ""
+        report(ctx, "types.not_an_operand", message, span_of(ctx, anchor, expr), help)
         return None
     scale = _scale_of(ctx, weight, expr, anchor)
     if scale is None:

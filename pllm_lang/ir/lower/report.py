@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pllm_lang.catalog.expr import Origin
 from pllm_lang.ir.lower.context import Context
-from pllm_lang.ir.lower.limits import MAX_SUGGESTIONS
+from pllm_lang.ir.lower.limits import MAX_SUGGESTIONS, MAX_WRITTEN
 from pllm_lang.resolve.constants import Fault
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax.nodes import Anchor, Node
@@ -26,6 +26,12 @@ def origin_of(ctx: Context, anchor: Anchor, node: Node | None = None) -> Origin:
     if node is None:
         return Origin(file, anchor.at, anchor.at + anchor.end)
     return Origin(file, anchor.at + node.start, anchor.at + node.end)
+
+
+def written(ctx: Context, anchor: Anchor, node: Node) -> str:
+    """What stands in the text, for use in a help sentence; "..." where it is long."""
+    text = ctx.frame.module.source.text[anchor.at + node.start : anchor.at + node.end]
+    return text if len(text) <= MAX_WRITTEN and "\n" not in text else "..."
 
 
 def report(

@@ -17,7 +17,7 @@ from pllm_lang.ir.lower.context import Context, StateName, Value
 from pllm_lang.ir.lower.facts import facts_of
 from pllm_lang.ir.lower.naming import define, look
 from pllm_lang.ir.lower.operand import member_index, missing_value, read_operand
-from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
+from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest, written
 from pllm_lang.ir.lower.state import note_write
 from pllm_lang.ir.lower.suffix import Suffix, read_suffix
 from pllm_lang.ir.lower.types import show_type
@@ -127,7 +127,8 @@ def _not_a_call(ctx: Context, step: syn.Step) -> Results:
     if isinstance(step.value, syn.Name):
         help = f"write `{step.value.id}` where `{target.name.id}` is meant: a value has one name"
     elif isinstance(step.value, syn.Binary) and step.value.op in _WORDS:
-        help = f"write `{target.name.id} = {_WORDS[step.value.op]}(a, b)`"
+        left, right = (written(ctx, step, side) for side in (step.value.left, step.value.right))
+        help = f"write `{target.name.id} = {_WORDS[step.value.op]}({left}, {right})`"
     report(
         ctx, "types.not_a_step", "a step calls an operator or a block", span_of(ctx, step, step.value), help
     )
