@@ -11,7 +11,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph, Op, Repeat, Shape, Stage, State, Tensor
-from pllm_lang.models.passes.lineage import record, begin
+from pllm_lang.models.passes.lineage import begin, record
 from pllm_lang.models.shapes import result_shape
 
 NAME = "chunk_prefill"

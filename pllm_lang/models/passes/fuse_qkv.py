@@ -6,7 +6,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph, Op, Repeat, Stage, Weight
-from pllm_lang.models.passes.lineage import record, begin
+from pllm_lang.models.passes.lineage import begin, record
 
 NAME = "fuse_qkv"
 PARTS = ("q_proj", "k_proj", "v_proj")

@@ -21,7 +21,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import Attribute, ModelGraph, Op, Repeat, Shape, Stage, State
-from pllm_lang.models.passes.lineage import record, begin
+from pllm_lang.models.passes.lineage import begin, record
 
 NAME = "kv_cache_eviction"
 FIRST_SHARING_LAYER = 3

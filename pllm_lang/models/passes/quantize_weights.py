@@ -12,7 +12,7 @@ import msgspec
 
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph, Op, Repeat, Stage
-from pllm_lang.models.passes.lineage import record, begin
+from pllm_lang.models.passes.lineage import begin, record
 
 NAME = "quantize_weights"
 OPERATORS = ("linear", "expert_linear")
