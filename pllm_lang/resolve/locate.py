@@ -109,7 +109,7 @@ def _installed(parts: tuple[str, ...]) -> Location | NotLocated:
         )
     folder = folders[parts[0]]
     if not folder:
-        return NotLocated("modules.unreadable", f"the package that registers `{parts[0]}` has no folder")
+        return NotLocated("modules.unknown", f"the package that registers `{parts[0]}` has no folder")
     path = os.path.join(folder, *parts[1:]) + SUFFIX
     name = ".".join(parts)
     if len(parts) == 1 or not os.path.isfile(path) or not _inside(os.path.realpath(path), folder):

@@ -61,7 +61,7 @@ def open_tree(file: n.File, memo: Any = None) -> tuple[Any, ...]:
 
 
 @given(files)
-@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_tree_raises_and_a_memo_changes_nothing(file: n.File) -> None:
     first = open_tree(file)
     memo: Any = {}

@@ -71,7 +71,8 @@ def test_lists_texts_and_functions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("const A = " + "9" * 3_000_000, "syntax"),
+        ("const A = " + "9" * 3_000_000, "file.too_large"),
+        ("const A = " + "9" * 900_000, "syntax.too_long"),
         ("const A = 9^(9^9)", "numbers.too_large"),
         ("const A = 2^8000\nconst B = A * A\n", "numbers.too_large"),
         (
