@@ -21,11 +21,12 @@ def build_table(grammar: str, key: str) -> Table:
     """Raises lark's GrammarError where the grammar has a mistake or a conflict: a developer's error."""
     lark = Lark(grammar, parser="lalr", lexer="basic", start="file", maybe_placeholders=True)
     lalr = _lalr(lark)
-    rules = list(lark.rules)
+    rules = sorted(lark.rules, key=lambda rule: (rule.origin.name, rule.order, repr(rule)))
     kinds = {name: kind for kind, name in enumerate(_terminals(lark))}
     nonterminals = {name: number for number, name in enumerate(sorted({str(r.origin.name) for r in rules}))}
-    numbers = {closure: number for number, closure in enumerate(lalr.states)}
-    actions, gotos = _rows(lalr.states, rules, kinds, nonterminals)
+    states = _in_order(lalr.states, lalr.start_states["file"])
+    numbers = {closure: number for number, closure in enumerate(states)}
+    actions, gotos = _rows(states, rules, kinds, nonterminals)
     accepting = numbers[lalr.end_states["file"]]
     actions[accepting][END_KIND] = accepting
     literals, patterns = _lexemes(lark)
@@ -40,7 +41,7 @@ def build_table(grammar: str, key: str) -> Table:
         rules=tuple(_rule(rule, nonterminals) for rule in rules),
         actions=tuple(actions),
         gotos=tuple(gotos),
-        resume=frozenset(numbers[closure] for closure in lalr.states if _can_resume(closure)),
+        resume=tuple(numbers[closure] for closure in states if _can_resume(closure)),
     )
 
 
@@ -49,6 +50,18 @@ def _lalr(lark: Any) -> Any:
     analyzer = LALR_Analyzer(lark.parser.parser_conf, debug=True, strict=True)
     analyzer.compute_lalr()
     return analyzer.parse_table
+
+
+def _in_order(states: dict[Any, Any], start: Any) -> dict[Any, Any]:
+    """The states in the order in which they are reached, symbols by name: equal grammars give equal bytes."""
+    reached = {start: dict(sorted(states[start].items()))}
+    waiting = [start]
+    for closure in waiting:
+        for what, where in reached[closure].values():
+            if what is Shift and where not in reached:
+                reached[where] = dict(sorted(states[where].items()))
+                waiting.append(where)
+    return reached
 
 
 def _rows(
@@ -88,6 +101,7 @@ def _lexemes(lark: Lark) -> tuple[dict[str, str], list[tuple[str, str]]]:
         else:
             patterns.append((-terminal.priority, str(terminal.name), terminal.pattern.to_regexp()))
     ignored = set(lark.ignore_tokens)
+    literals = dict(sorted(literals.items()))
     return literals, [(name, regexp) for _, name, regexp in sorted(patterns) if name not in ignored]
 
 

@@ -42,6 +42,7 @@ class Machine(NamedTuple):
     rows: list[dict[int, int]]
     rules: list[Reduction]
     memo: dict[tuple[int, int, int], int]
+    resume: frozenset[int]
 
 
 class Stack:
@@ -72,7 +73,8 @@ class Stack:
 
 
 def make_machine(table: Table) -> Machine:
-    return Machine(table, _soft_rows(table), [_ready(rule) for rule in table.rules], {})
+    rules = [_ready(rule) for rule in table.rules]
+    return Machine(table, _soft_rows(table), rules, {}, frozenset(table.resume))
 
 
 def _soft_rows(table: Table) -> list[dict[int, int]]:
@@ -105,10 +107,9 @@ def run(machine: Machine, stack: Stack, tokens: list[Lexeme], at: int, docs: dic
 
     A node deeper than MAX_DEPTH is never built: the machine stops before it, see `is_too_deep`.
     """
-    _, rows, rules, memo = machine
+    _, rows, rules, memo, resume = machine
     states, values, starts, depths = stack.states, stack.values, stack.starts, stack.depths
     base = stack.base
-    resume = machine.table.resume
     for position in range(at, len(tokens)):
         kind, end, text = tokens[position]
         move = rows[states[-1]].get(kind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 # Raise this when the meaning of the fields below changes: older files are then built anew.
-FORMAT = 4
+FORMAT = 5
 
 # An action is one integer: a state to shift to; that state plus BEGIN where the token also begins an anchor;
 # or ~rule (negative) to reduce by that rule. Kind 0 is the end of the text.
@@ -49,7 +49,7 @@ class Table(msgspec.Struct, frozen=True, array_like=True):
     actions: tuple[dict[int, int], ...]
     gotos: tuple[dict[int, int], ...]
     # states in which a declaration, an item or a statement may begin
-    resume: frozenset[int]
+    resume: tuple[int, ...]
 
 
 def encode_table(table: Table) -> bytes:

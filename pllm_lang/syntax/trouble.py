@@ -55,7 +55,7 @@ def look(source: Source, machine: Machine, stack: Stack, tokens: list[Lexeme], a
     for kind, _, _ in tokens[first:at]:
         shift(machine, states, kind)
     level = len(states)
-    while level > 1 and states[level - 1] not in machine.table.resume:
+    while level > 1 and states[level - 1] not in machine.resume:
         level -= 1
     if level == len(states):
         return Trouble(source, machine, tuple(states), tokens, at, level, at, whole=False)
