@@ -115,7 +115,9 @@ def _protocol(items: tuple[syn.Item, ...], ctx: Context) -> ProtocolText | None:
             ctx.span(item),
             "declare a second component",
         )
-    return read_protocol(found[0], ctx) if found else None
+    before = len(ctx.findings)
+    text = read_protocol(found[0], ctx) if found else None
+    return text if len(ctx.findings) == before else None  # a broken text is not looked at further
 
 
 def _check_kind(decl: syn.Record, component: Component, body: Body, ctx: Context) -> None:
@@ -130,13 +132,6 @@ def _check_kind(decl: syn.Record, component: Component, body: Body, ctx: Context
     if component.kind not in ("method", "") and component.implements:
         message = f"a {component.kind} implements no operator; only a method does"
         ctx.report("records.wrong_value", message, _field_span(body, "implements"), "use `kind: method`")
-    if component.protocol is not None and component.primitive:
-        ctx.report(
-            "records.wrong_value",
-            "a component has a protocol or a primitive, not both",
-            place,
-            "remove one of them",
-        )
     if not component.version:
         ctx.report("records.missing_field", "the component has no `version`", place, 'add `version: "1"`')
 

@@ -32,6 +32,16 @@ COMPONENT_KINDS = (
 )
 HOLDING_KINDS = ("additive", "replicated", "masked", "garbled", "encrypted", "boolean_shares", "shamir")
 ADVERSARY_KINDS = ("semi_honest", "covert", "malicious")
+SECURITY_SORTS = ("computational", "statistical")
+# What a policy can forbid: components marked so, and what a proof may otherwise rest on.
+FORBIDDABLE = (
+    "experimental",
+    "online_preparation",
+    "assumed_ranges",
+    "calibrated_ranges",
+    "local_deployment",
+    "unproved_primitives",
+)
 PHASES = ("benchmark", "model_lowering", "preparation", "compilation", "offline", "online", "runtime")
 
 _ID = (
@@ -80,7 +90,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("reveals", "words", "what it discloses beyond its outputs"),
         FieldSpec("host_features", "texts", "features that the host must offer"),
         FieldSpec("memory", "bytes", "bytes that a party needs for one call"),
-        FieldSpec("security", "map", "security level in bits, by sort (computational, statistical)"),
+        FieldSpec("security", "map", "security level in bits, by sort", allowed=SECURITY_SORTS),
         FieldSpec("cost", "map", "rounds, bytes and material of one call"),
         FieldSpec("material", "map", "one-use material of one call, by kind"),
         FieldSpec("evidence", "list", "what shows that the record is true"),
@@ -124,7 +134,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("security", "expression", "security level in bits", required=True),
     ),
     "policy": (
-        FieldSpec("security", "map", "least security level in bits, by sort (computational, statistical)"),
+        FieldSpec("security", "map", "least security level in bits, by sort", allowed=SECURITY_SORTS),
         FieldSpec("failure_budget", "expression", "largest probability that a run is wrong"),
         FieldSpec("error_budget", "expression", "largest absolute error of an output"),
         FieldSpec("independent", "list", "parties that nobody may administer together"),

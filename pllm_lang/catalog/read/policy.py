@@ -6,6 +6,7 @@ from pllm_lang.catalog.expr import Expr, Num
 from pllm_lang.catalog.read.body import read_body
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.expressions import to_expr
+from pllm_lang.catalog.read.fields import FORBIDDABLE
 from pllm_lang.catalog.read.values import listed, word
 from pllm_lang.catalog.records import AdversaryRule, ClaimRule, Policy
 from pllm_lang.resolve.suggest import did_you_mean
@@ -36,7 +37,7 @@ def read_policy(decl: syn.Policy, ctx: Context) -> Policy:
             case syn.Claim():
                 claims.append(_claim(item, ctx))
             case syn.Forbids():
-                forbids += _words(item.what, words, item)
+                forbids += _forbidden(item, ctx)
             case _:
                 pass
     if not parties and decl.tightens is None:
@@ -64,6 +65,18 @@ def read_policy(decl: syn.Policy, ctx: Context) -> Policy:
 
 def _words(node: syn.ListExpr, plain: Context, anchor: syn.Anchor) -> tuple[str, ...]:
     return tuple(_label(item) for item in listed(to_expr(node, plain, anchor)))
+
+
+def _forbidden(item: syn.Forbids, ctx: Context) -> tuple[str, ...]:
+    """A misspelt word here would forbid nothing, so only known ones are taken."""
+    words = _words(item.what, ctx.without_names(), item)
+    for one in words:
+        if one not in FORBIDDABLE:
+            help_ = did_you_mean(one, FORBIDDABLE) or "it can forbid " + ", ".join(FORBIDDABLE)
+            ctx.report(
+                "records.wrong_value", f"a policy cannot forbid `{one}`", ctx.span(item, item.what), help_
+            )
+    return words
 
 
 def _label(value: Expr) -> str:

@@ -76,10 +76,12 @@ def _check_reference(spec: FieldSpec, part: Expr, place: Span, ctx: Context) -> 
 
 
 def _check_words(kind: str, spec: FieldSpec, value: Expr, place: Span, ctx: Context) -> None:
-    for part in listed(value):
-        if word(part) not in spec.allowed:
-            help_ = did_you_mean(word(part), spec.allowed) or "it may be " + ", ".join(spec.allowed)
-            ctx.report("records.wrong_value", f"`{word(part)}` is no `{spec.name}` of a {kind}", place, help_)
+    """Words of a list, or the keys of a map, are among those allowed."""
+    words = [key for key, _ in value.entries] if isinstance(value, MapOf) else map(word, listed(value))
+    for one in words:
+        if one not in spec.allowed:
+            help_ = did_you_mean(one, spec.allowed) or "it may be " + ", ".join(spec.allowed)
+            ctx.report("records.wrong_value", f"`{one}` is no `{spec.name}` of a {kind}", place, help_)
 
 
 def _is_word(value: Expr) -> bool:
