@@ -79,5 +79,5 @@ def figures(count: int, seed: int = 0, leaks_every: int = 0) -> Counter[str]:
 
 
 if __name__ == "__main__":
-    for name, value in figures(int(sys.argv[1]), int((sys.argv[2:] or ["1"])[0]), 10).items():
+    for name, value in figures(int(sys.argv[1]), int((sys.argv[2:] or ["1"])[0]), 11).items():
         print(f"{name}: {value}")

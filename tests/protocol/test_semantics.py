@@ -18,6 +18,7 @@ from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.views import prove_view
 from tests.protocol import library as lib
 from tests.protocol.enumeration import Run
+from tests.protocol.faults import one_row
 from tests.protocol.library import Z64, X, add, parties, ref, sub, t
 
 V = t(("n",))
@@ -378,3 +379,35 @@ def test_a_fresh_share_is_uniform_itself(factor: int, fresh: bool) -> None:
     (found,) = [v for v in prove_protocol(protocol).views if v.coalition == ("b",)]
     assert found.verdict is Verdict.PROVED
     assert ("z" in found.fresh) is fresh
+
+
+def test_a_leak_of_large_sizes_is_shown_at_small_ones() -> None:
+    """The same plan with concrete sizes: executed at two smaller ones, which the finding names."""
+    broken = one_row("r")(lib.masked_linear(Z64, (64, 896, 4864)))
+    (found,) = prove_protocol(broken, [["inference"]]).views
+    assert found.leak is not None
+    assert "896 reduced to 2" in found.leak.setting
+    assert prove_protocol(lib.masked_linear(Z64, (64, 896, 4864))).verdict is Verdict.PROVED
+
+
+def test_a_leak_that_a_linear_combination_does_not_show() -> None:
+    """x * r tells how often 0 is seen."""
+    body = (ir.Draw("r", V, ("a",)), ir.Assign("a", "u", ir.Mul(X, ref("r"))), ir.Send("a", ("b",), "u"))
+    found = view(two(body))
+    assert found.leak is not None
+    assert found.leak.values == (4, 1)
+    assert found.leak.setting == "n = 1; residues modulo 4"
+
+
+def test_a_leak_of_smaller_residues_must_be_one_of_the_ring() -> None:
+    """2x is allowed, which at modulo 2 looks like nothing; x*x + 2r says no more than 2x, and is not refuted."""
+    z4 = t((1,), ir.Ring(4))
+    body = (
+        ir.Draw("r", z4, ("a",)),
+        ir.Assign("a", "u", add(ir.Mul(X, X), ir.Scale(2, ref("r")))),
+        ir.Send("a", ("b",), "u"),
+    )
+    protocol = two(body, ir.Input("x", z4, FROM_A))
+    report = prove_protocol(protocol, [["b"]], {"b": (ir.Scale(2, X),)})
+    assert Run(protocol, 1, 1 << 10).independent(frozenset(["b"]), (ir.Scale(2, X),))
+    assert report.views[0].verdict is Verdict.UNPROVED

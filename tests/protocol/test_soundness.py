@@ -16,7 +16,7 @@ SEARCHED = 12_000
 
 @pytest.fixture(scope="module")
 def counts() -> Counter[str]:
-    return figures(CASES, seed=3, leaks_every=20)
+    return figures(CASES, seed=3, leaks_every=17)
 
 
 def test_no_leaking_protocol_is_accepted(counts: Counter[str]) -> None:

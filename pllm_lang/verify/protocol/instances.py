@@ -20,10 +20,11 @@ MAX_KEPT = 4
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """`text` is "" where the protocol had these sizes anyway."""
+    """`text` is "" where the protocol had these sizes anyway; `reduced`: numbers were replaced, not symbols."""
 
     protocol: ir.Protocol
     text: str
+    reduced: bool = False
 
 
 def settings_of(protocol: ir.Protocol, numbers: tuple[int, ...] = (2, 3)) -> list[Setting]:
@@ -36,7 +37,7 @@ def settings_of(protocol: ir.Protocol, numbers: tuple[int, ...] = (2, 3)) -> lis
     for size in numbers:
         chosen: dict[str, int] = dict.fromkeys(symbols, size) | {str(d): size for d in large}
         names = [f"{s} = {size}" for s in symbols] + [f"{d} reduced to {size}" for d in large]
-        out.append(Setting(with_sizes(protocol, chosen), ", ".join(names)))
+        out.append(Setting(with_sizes(protocol, chosen), ", ".join(names), bool(large)))
     return out
 
 

@@ -234,7 +234,7 @@ def differing_point(protocol: ir.Protocol, output: ir.Output) -> tuple[str, ...]
         for attempt in range(POINTS):
             inputs = random_inputs(setting.protocol, Random(attempt))
             try:
-                run = execute(setting.protocol, {}, inputs, _one(Random(attempt)))
+                run = execute(setting.protocol, {}, inputs, one_source(attempt))
                 wrong = not output_right(setting.protocol, output.name, inputs, run)
             except (KeyError, IndexError, ValueError):
                 return None
@@ -243,7 +243,9 @@ def differing_point(protocol: ir.Protocol, output: ir.Output) -> tuple[str, ...]
     return None
 
 
-def _one(rng: Random) -> Callable[[ir.Draw], Random]:
+def one_source(seed: int) -> Callable[[ir.Draw], Random]:
+    """All draws from one seeded source."""
+    rng = Random(seed)
     return lambda _: rng
 
 
