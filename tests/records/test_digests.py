@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pllm_lang.catalog.load import open_project, shipped_library
+from pllm_lang.catalog.module_digest import module_digests
 
 BASE = """pllm 1
 operator twice {F} (x: F[...s]) -> (y: F[...s]) {
@@ -87,3 +88,43 @@ def test_digests_of_the_library_are_those_compiled() -> None:
     fresh = library.extended({})
     for key in library.keys("format"):
         assert len(fresh.digest_of(key)) == 64
+
+
+BLOCKS = (
+    BASE
+    + """
+const N = 1/2
+block both(a: exact[4], b: exact[4]) -> (c) {
+  c = add(a, b)
+}
+"""
+)
+
+
+def module_digest(folder: Path, name: str, text: str) -> str:
+    (folder / f"{name}.pllm").write_text(text)
+    opened = open_project([str(folder / f"{name}.pllm")], str(folder))
+    return module_digests(opened.project, opened.library)[f"./{name}"]
+
+
+def test_a_module_digest_is_over_what_is_declared(tmp_path: Path) -> None:
+    base = module_digest(tmp_path, "base", BLOCKS)
+    head, rest = BLOCKS.split("const N", 1)
+    _, block = rest.split("block", 1)
+    moved = f"pllm 1\n# first\nblock{block}const N = 2 / 4\n{head.partition('pllm 1')[2]}"
+    assert module_digest(tmp_path, "moved", moved) == base
+    for old, new in (
+        ("N = 1/2", "N = 1/3"),
+        ("add(a, b)", "add(b, a)"),
+        ("const N", "const M"),
+        ("2 * x", "3 * x"),
+    ):
+        assert module_digest(tmp_path, "other", BLOCKS.replace(old, new)) != base
+
+
+def test_modules_of_the_library_have_digests_too(tmp_path: Path) -> None:
+    (tmp_path / "a.pllm").write_text("pllm 1\nimport std.formats [q7]\nformat f = fixed(8, 4)\n")
+    opened = open_project([str(tmp_path / "a.pllm")], str(tmp_path))
+    found = module_digests(opened.project, opened.library)
+    assert sorted(found) == ["./a", "std.formats"]
+    assert len(set(found.values())) == 2
