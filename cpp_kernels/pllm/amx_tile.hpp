@@ -102,12 +102,16 @@ const std::int8_t* flat(const Strip& strip, long row, const std::int8_t* ahead) 
   return ahead;
 }
 
-void multiply_tiles(const Strip& strip, long rows) {
+template <class Done>
+void multiply_tiles(const Strip& strip, long rows, bool final, Done& done) {
   const std::int8_t* ahead = strip.ahead;
   long row = 0;
-  for (; row + tile_rows < rows; row += 2 * tile_rows)
+  for (; row + tile_rows < rows; row += 2 * tile_rows) {
     for (long output = 0; output < panel; output += panel / 2) ahead = square(strip, row, output, ahead);
+    if (final) done(row + 2 * tile_rows < rows ? row + 2 * tile_rows : rows);
+  }
   if (row < rows) flat(strip, row, ahead);
+  if (final) done(rows);
 }
 
 // 4-bit weights of a chunk, as bytes.
@@ -120,9 +124,9 @@ void widen_chunk(const std::int8_t* pairs, long width, std::int8_t* weights) {
 }
 
 struct Tiles {
-  template <int Bits>
-  static void multiply(Strip strip, long rows) {
-    if (rows <= few_rows) return multiply_strip<Bits>(strip, rows);
+  template <int Bits, class Done>
+  static void multiply(Strip strip, long rows, Done& done) {
+    if (rows <= few_rows) return multiply_strip<Bits>(strip, rows, done);
     const TileShapes shapes;
     asm volatile("ldtilecfg %0" ::"m"(shapes));
     alignas(cache_line) std::int8_t bytes[Bits == 8 ? 1 : chunk * panel];
@@ -137,7 +141,7 @@ struct Tiles {
         widen_chunk(strip.weights, strip.width, bytes);
         strip.weights = bytes;
       }
-      multiply_tiles(strip, rows);
+      multiply_tiles(strip, rows, left <= chunk, done);
       strip.digits += chunk;
       strip.resume = true;
     }

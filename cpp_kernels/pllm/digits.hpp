@@ -45,9 +45,11 @@ template <class Value>
 bool split(const Value* __restrict values, long count, const Inputs& inputs, Digit* __restrict digits, std::size_t stride) {
   const Value largest = Value(inputs.largest), modulus = Value(inputs.modulus);
   const Value bias = signed_digits ? Value(every_half) : Value(0), flip = signed_digits ? Value(half_digit) : Value(0);
-  Value worst = 0;
-  for (long k = 0; k < count; ++k) worst = values[k] > worst ? values[k] : worst;
-  if (worst > largest) return false;
+  if (largest != Value(-1)) {
+    Value worst = 0;
+    for (long k = 0; k < count; ++k) worst = values[k] > worst ? values[k] : worst;
+    if (worst > largest) return false;
+  }
   if (!signed_digits || modulus == 0) {
     for (int l = 0; l < inputs.digits; ++l)
       for (long k = 0; k < count; ++k) digits[l * stride + k] = Digit(((values[k] + bias) >> (digit_bits * l)) ^ flip);

@@ -44,61 +44,89 @@ void split_task(void* job, long part) {
   if (!split_part<typename Operation::Value>(product.inputs, from, to, digits, product.stride)) product.valid.store(false);
 }
 
-// Results of one row and one panel, to where they belong.
-template <class Result>
-void store(const Product& product, long row, long first_output, const Result* __restrict values) {
-  const long left = product.matrix->outputs - first_output;
-  const long count = left < panel ? left : panel;
-  Result* results = static_cast<Result*>(product.results);
-  if (product.inputs.columns) {
-    const long rows = product.inputs.rows;
-    for (long j = 0; j < count; ++j) results[(first_output + j) * rows + row] = values[j];
-  } else if (count == panel) {
-    std::memcpy(results + row * product.matrix->outputs + first_output, values, panel * sizeof(Result));
-  } else {
-    std::memcpy(results + row * product.matrix->outputs + first_output, values, count * sizeof(Result));
-  }
-}
+constexpr long held_rows = 8;  // rows of columns that are written together, a cache line of each output
 
+// Hears from the tiles which digit rows have their sums. Adds the sums of a fold to the totals of their row and, after
+// the last fold, writes its results while the next tile is at work.
 template <class Operation>
-void finish_row(const Product& product, long row, long panel_index, const typename Operation::Totals& totals) {
-  alignas(cache_line) typename Operation::Result results[panel];
-  Operation::finish(totals, product.finish, product.matrix->offsets + panel_index * panel, results);
-  store(product, row, panel_index * panel, results);
-}
+struct Sink {
+  using Totals = typename Operation::Totals;
+  using Result = typename Operation::Result;
 
-template <int Bits>
-void multiply_part(const Product& product, long panel_index, long row, long digit_rows, long k, long width, std::int32_t* sums) {
+  const Product& product;
+  const long first_output, first_row, rows;
+  const std::int32_t* sums;
+  Totals* totals;     // of every row; null when one fold is all
+  bool last = true;   // fold
+  long next = 0;      // row that is not done
+  alignas(cache_line) Result held[held_rows][panel] = {};
+
+  void operator()(long digit_rows) {
+    for (; (next + 1) * Operation::digits <= digit_rows; ++next) {
+      const std::int32_t* row_sums = sums + next * Operation::digits * panel;
+      if (totals != nullptr) {
+        Operation::absorb(row_sums, product.finish, totals[next]);
+        if (last) finish(totals[next]);
+      } else {
+        alignas(cache_line) Totals fresh{};
+        Operation::absorb(row_sums, product.finish, fresh);
+        finish(fresh);
+      }
+    }
+  }
+
+  void finish(const Totals& row) {
+    const std::int32_t* offsets = product.matrix->offsets + first_output;
+    const long left = product.matrix->outputs - first_output, count = left < panel ? left : panel;
+    if (product.inputs.columns) {
+      Operation::finish(row, product.finish, offsets, held[next % held_rows]);
+      if (next % held_rows == held_rows - 1 || next == rows - 1) write_columns(count);
+      return;
+    }
+    Result* target = static_cast<Result*>(product.results) + (first_row + next) * product.matrix->outputs + first_output;
+    if (count == panel) return Operation::finish(row, product.finish, offsets, target);
+    Operation::finish(row, product.finish, offsets, held[0]);
+    std::memcpy(target, held[0], count * sizeof(Result));
+  }
+
+  void write_columns(long count) {
+    const long first = next / held_rows * held_rows, stride = product.inputs.rows, width = next + 1 - first;
+    Result* target = static_cast<Result*>(product.results) + first_output * stride + first_row + first;
+    if (width == held_rows)
+      for (long j = 0; j < count; ++j, target += stride)
+        for (long r = 0; r < held_rows; ++r) target[r] = held[r][j];
+    else
+      for (long j = 0; j < count; ++j, target += stride)
+        for (long r = 0; r < width; ++r) target[r] = held[r][j];
+  }
+};
+
+template <int Bits, class Done>
+void multiply_part(const Product& product, long panel_index, long row, long digit_rows, long k, long width, std::int32_t* sums,
+                   Done& done) {
   const Matrix& matrix = *product.matrix;
-  const Strip strip{step_of(matrix, panel_index, k), product.digits + row * product.stride + k, product.stride,
-                    width, false, matrix.bytes < near_bytes, sums, nullptr, 0};
-  Tiles::multiply<Bits>(strip, digit_rows);
+  const Strip strip{step_of(matrix, panel_index, k), product.digits + row * product.stride + k, product.stride, width,
+                    false, matrix.bytes < near_bytes, sums, nullptr, 0};
+  Tiles::multiply<Bits>(strip, digit_rows, done);
 }
 
-// One panel and a strip of rows. K is cut into folds of equal length, short enough for 32-bit sums.
+// One panel and the rows of a block. K is cut into folds of equal length, short enough for 32-bit sums.
 template <class Operation, int Bits>
 void multiply_rows(const Product& product, long panel_index, long row, long rows) {
-  using Totals = typename Operation::Totals;
   constexpr long digits = Operation::digits;
   alignas(cache_line) std::int32_t sums[strip_digits * panel];
   const long first_digits = (row - product.first) * digits, padded = product.matrix->padded;
-  if (padded <= Operation::fold) {
-    multiply_part<Bits>(product, panel_index, first_digits, rows * digits, 0, padded, sums);
-    for (long r = 0; r < rows; ++r) {
-      alignas(cache_line) Totals totals{};
-      Operation::absorb(sums + r * digits * panel, product.finish, totals);
-      finish_row<Operation>(product, row + r, panel_index, totals);
-    }
-    return;
-  }
-  alignas(cache_line) Totals totals[strip_digits / digits] = {};
+  Sink<Operation> sink{product, panel_index * panel, row, rows, sums, nullptr};
+  if (padded <= Operation::fold) return multiply_part<Bits>(product, panel_index, first_digits, rows * digits, 0, padded, sums, sink);
+  alignas(cache_line) typename Operation::Totals totals[strip_digits / digits] = {};
   const long folds = (padded + Operation::fold - 1) / Operation::fold;
   const long width = long(round_up((padded + folds - 1) / folds, Isa::padding));
+  sink.totals = totals;
   for (long k = 0; k < padded; k += width) {
-    multiply_part<Bits>(product, panel_index, first_digits, rows * digits, k, padded - k < width ? padded - k : width, sums);
-    for (long r = 0; r < rows; ++r) Operation::absorb(sums + r * digits * panel, product.finish, totals[r]);
+    sink.next = 0;
+    sink.last = k + width >= padded;
+    multiply_part<Bits>(product, panel_index, first_digits, rows * digits, k, sink.last ? padded - k : width, sums, sink);
   }
-  for (long r = 0; r < rows; ++r) finish_row<Operation>(product, row + r, panel_index, totals[r]);
 }
 
 template <class Operation, int Bits>

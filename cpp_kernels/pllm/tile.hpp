@@ -92,24 +92,31 @@ bool tall_tile(const Strip& strip, long rows) {
   return false;
 }
 
-template <int Bits>
-void multiply_chunk(const Strip& strip, long rows) {
-  if (tall_tile<Bits, Isa::tall_rows>(strip, rows)) return;
-  for (long row = 0; row < rows; row += Isa::rows)
-    short_tile<Bits, Isa::rows>(strip, row, rows - row < Isa::rows ? rows - row : Isa::rows);
+// All tiles of a chunk; `done` hears how many digit rows have their final sums.
+template <int Bits, class Done>
+void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
+  if (tall_tile<Bits, Isa::tall_rows>(strip, rows)) {
+    if (final) done(rows);
+    return;
+  }
+  for (long row = 0; row < rows; row += Isa::rows) {
+    const long end = rows - row < Isa::rows ? rows : row + Isa::rows;
+    short_tile<Bits, Isa::rows>(strip, row, end - row);
+    if (final) done(end);
+  }
 }
 
 // `rows` digit rows. One tile reads all its weights at once; more share each chunk of weights while it is near.
-template <int Bits>
-void multiply_strip(Strip strip, long rows) {
-  if (rows <= Isa::rows) return multiply_chunk<Bits>(strip, rows);
+template <int Bits, class Done>
+void multiply_strip(Strip strip, long rows, Done& done) {
+  if (rows <= Isa::rows) return multiply_chunk<Bits>(strip, rows, true, done);
   const long tiles = (rows + Isa::rows - 1) / Isa::rows;
   const long step_bytes = panel * Isa::group * Bits / 8;
   strip.pace = strip.near ? 0 : step_bytes / (tiles < fetching_tiles ? tiles : fetching_tiles);
   for (long left = strip.width; left > 0; left -= chunk) {
     strip.width = left < chunk ? left : chunk;
     strip.ahead = strip.weights + strip.width / Isa::group * step_bytes;
-    multiply_chunk<Bits>(strip, rows);
+    multiply_chunk<Bits>(strip, rows, left <= chunk, done);
     strip.weights = strip.ahead;
     strip.digits += chunk;
     strip.resume = true;
@@ -118,9 +125,9 @@ void multiply_strip(Strip strip, long rows) {
 
 #ifndef PLLM_AMX
 struct Tiles {
-  template <int Bits>
-  static void multiply(const Strip& strip, long rows) {
-    multiply_strip<Bits>(strip, rows);
+  template <int Bits, class Done>
+  static void multiply(const Strip& strip, long rows, Done& done) {
+    multiply_strip<Bits>(strip, rows, done);
   }
 };
 #endif
