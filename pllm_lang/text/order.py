@@ -13,7 +13,10 @@ import msgspec
 from pllm_lang.text.finding import Finding, Severity
 
 # What comes later in this list is often a consequence of what comes before; families not named stand last.
-_FAMILIES = ("file", "syntax", "modules", "names", "records", "types", "shapes", "plan", "coverage")
+_FAMILIES = (
+    *("file", "syntax", "modules", "names", "numbers", "facts", "records", "policies", "protocol"),
+    *("models", "experiments", "blocks", "stages", "types", "params", "limits", "coverage"),
+)
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
