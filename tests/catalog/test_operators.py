@@ -28,7 +28,7 @@ from tests.catalog.polynomials import same_values, value_of
 from tests.catalog.uses import Use, uses
 
 NAMES = sorted(operators())
-quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 ARITHMETIC = [
     "add",

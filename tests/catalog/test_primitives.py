@@ -23,7 +23,7 @@ from tests.catalog.containment import TOLERANCE, largest_distance, violations
 from tests.catalog.polynomials import same_values, value_of
 
 NAMES = sorted(PRIMITIVES)
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 WITHOUT_FACTS: tuple[str, ...] = ()
 WITHOUT_ERROR = ("top_indices",)
