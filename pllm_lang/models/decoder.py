@@ -248,7 +248,6 @@ class Decoder(msgspec.Struct, frozen=True):
     intermediate: int
     names: Mapping[str, str] = {}
     embedding_scale: Scale | None = None
-    embedding_norm: Norm | None = None
     positions: int = 0
     position_offset: int = 0
     head_bias: bool = False

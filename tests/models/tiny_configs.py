@@ -56,6 +56,27 @@ def rope(kind: str, theta: float = 10000.0, **parameters: Any) -> Config:
 _YARN: Config = {"factor": 4.0, "original_max_position_embeddings": 16, "beta_fast": 32.0, "beta_slow": 1.0}
 
 TINY: dict[str, Config] = {
+    "arcee": _BASE,
+    "dots1": _BASE
+    | {
+        "n_routed_experts": 4,
+        "num_experts_per_tok": 2,
+        "n_shared_experts": 1,
+        "moe_intermediate_size": 20,
+        "first_k_dense_replace": 1,
+        "sliding_window": 5,
+        "max_window_layers": 2,
+    },
+    "ernie4_5": _BASE | {"head_dim": 8},
+    "glm": _BASE | {"head_dim": 8},
+    "glm4": _BASE | {"head_dim": 8},
+    "glm4_moe": _BASE | {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 20},
+    "granitemoe": _BASE | {"num_local_experts": 4, "attention_multiplier": 0.3, "residual_multiplier": 0.5},
+    "helium": _BASE | {"head_dim": 8},
+    "internlm3": _BASE | {"head_dim": 8},
+    "olmoe": _BASE | {"num_experts": 4, "num_experts_per_tok": 2},
+    "opt": {key: value for key, value in _MHA.items() if key != "intermediate_size"} | {"ffn_dim": 48},
+    "seed_oss": _BASE | {"head_dim": 8},
     "bitnet": _BASE,
     "cohere": _BASE | {"logit_scale": 0.5},
     "cohere2": _BASE | {"sliding_window": 5, "num_hidden_layers": 4, "logit_scale": 0.5},
@@ -187,6 +208,27 @@ _EPS = {"rms_norm_eps": 0.1}
 _UNTIED, _TIED = {"tie_word_embeddings": False}, {"tie_word_embeddings": True}
 
 CHANGES: dict[str, list[Config]] = {
+    "arcee": [{"mlp_bias": True}, {"hidden_act": "silu"}],
+    "dots1": [
+        {"sliding_window": 3},
+        {"max_window_layers": 0},
+        {"norm_topk_prob": True},
+        {"routed_scaling_factor": 2.0},
+    ],
+    "ernie4_5": [{"use_bias": True}, _UNTIED],
+    "glm": [{"attention_bias": False}, rope("default", partial_rotary_factor=1.0)],
+    "glm4": [{"attention_bias": False}, _EPS],
+    "glm4_moe": [{"use_qk_norm": True}, {"attention_bias": True}, {"n_shared_experts": 2}],
+    "granitemoe": [{"num_experts_per_tok": 1}, {"logits_scaling": 2.0}],
+    "helium": [{"attention_bias": True}, {"mlp_bias": True}],
+    "internlm3": [{"attention_bias": True, "mlp_bias": True}],
+    "olmoe": [{"norm_topk_prob": True}, {"num_key_value_heads": 4}],
+    "opt": [
+        {"enable_bias": False},
+        {"layer_norm_elementwise_affine": False},
+        {"activation_function": "gelu"},
+    ],
+    "seed_oss": [{"attention_bias": False}, {"attention_out_bias": True}],
     "llama": [
         {"head_dim": 12},
         {"num_key_value_heads": 1},

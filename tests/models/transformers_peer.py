@@ -146,9 +146,10 @@ def _packed(stored: Mapping[str, np.ndarray], key: str) -> np.ndarray:
     head, _, tail = key.partition(".#.")
     role, _, kind = tail.partition(".")
     suffix = "_bias" if kind == "bias" else ""
-    packed = stored[f"{head}.{'down_proj' if role == 'down_proj' else 'gate_up_proj'}{suffix}"].astype(
-        np.float64
-    )
+    down = role == "down_proj"
+    name = f"{head}.{'down_proj' if down else 'gate_up_proj'}{suffix}"
+    granite = f"{head.removesuffix('.experts')}.{'output' if down else 'input'}_linear.weight"
+    packed = stored[name if name in stored else granite].astype(np.float64)
     interleaved = f"{head}.gate_up_proj_bias" in stored
     if kind == "weight" and (interleaved or "feed_forward" in head):
         packed = packed.swapaxes(1, 2)

@@ -7,20 +7,26 @@ from collections.abc import Callable
 from pllm_lang.models.config_reader import ConfigReader
 from pllm_lang.models.decoder import Decoder
 from pllm_lang.models.families import (
+    arcee,
     baichuan,
     bitnet,
     cohere,
     deepseek,
+    ernie4_5,
     exaone,
     gemma,
     gemma2,
     gemma3,
     gemma4,
+    glm,
+    glm4_moe,
     gpt2,
     gpt_neox,
     gpt_oss,
     granite,
+    helium,
     internlm,
+    internlm3,
     lfm2,
     llama,
     llama4,
@@ -34,6 +40,8 @@ from pllm_lang.models.families import (
     nemotron_h,
     olmo,
     olmo2,
+    olmoe,
+    opt,
     orion,
     persimmon,
     phi,
@@ -43,18 +51,18 @@ from pllm_lang.models.families import (
     qwen3,
     qwen3_next,
     qwen_moe,
+    seed_oss,
     smollm3,
     stablelm,
     starcoder2,
 )
 
 _MODULES = (
-    baichuan, bitnet, cohere, deepseek, exaone, gemma, gemma2, gemma3, gemma4, gpt2, gpt_neox, gpt_oss,
-    granite,
-    internlm, lfm2, llama, llama4, mimo_v2_flash, minicpm, minimax_m2, ministral3, mistral, mixtral, mpt,
-    nemotron_h,
-    olmo, olmo2, orion, persimmon, phi, phi3, phimoe, qwen2, qwen3, qwen3_next, qwen_moe, smollm3, stablelm,
-    starcoder2,
+    arcee, baichuan, bitnet, cohere, deepseek, ernie4_5, exaone, gemma, gemma2, gemma3, gemma4, glm,
+    glm4_moe, gpt2, gpt_neox, gpt_oss, granite, helium, internlm, internlm3, lfm2, llama, llama4,
+    mimo_v2_flash, minicpm, minimax_m2, ministral3, mistral, mixtral, mpt, nemotron_h, olmo, olmo2, olmoe,
+    opt, orion, persimmon, phi, phi3, phimoe, qwen2, qwen3, qwen3_next, qwen_moe, seed_oss, smollm3,
+    stablelm, starcoder2,
 )  # fmt: skip
 
 ADAPTERS: dict[str, tuple[str, Callable[[ConfigReader], Decoder]]] = {
