@@ -20,7 +20,8 @@ MAX_KEPT = 4
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """`text` is "" where the protocol had these sizes anyway; `reduced`: numbers were replaced, not symbols."""
+    """`text` is "" where the protocol had these sizes anyway; `reduced`: numbers were replaced, not
+    symbols."""
 
     protocol: ir.Protocol
     text: str

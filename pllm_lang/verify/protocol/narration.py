@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-import msgspec
-
 from pllm_lang.ir import protocol as ir
 from pllm_lang.verify.protocol import polynomial as pl
 from pllm_lang.verify.protocol import tensors as tn
@@ -27,14 +25,15 @@ from pllm_lang.verify.protocol.forms import (
     participants,
     size_of,
 )
+from pllm_lang.verify.protocol.ranges import integer_bits
 from pllm_lang.verify.protocol.report import Finding
 from pllm_lang.verify.protocol.scopes import LEVELS, Scope, scope_of
 from pllm_lang.verify.protocol.sizes import Sizes
+from pllm_lang.verify.protocol.streams import Path, Streams
 from pllm_lang.verify.protocol.tensors import Value
 from pllm_lang.verify.protocol.trace import Copy, Delivery, DrawFacts, InputFacts, Key, Message, Seen, Trace
 
 MAX_STATEMENTS = 20_000
-Path = tuple[int, ...]
 
 
 def narrate(protocol: ir.Protocol, sizes: Sizes, copies: int = 1) -> Trace:
@@ -43,15 +42,6 @@ def narrate(protocol: ir.Protocol, sizes: Sizes, copies: int = 1) -> Trace:
     for copy in range(1, copies + 1):
         run.execution(copy)
     return run.trace
-
-
-class Use(msgspec.Struct, frozen=True):
-    """One use of a PRF stream: the statement and iteration, (modulus, shape), and the draw it is."""
-
-    where: tuple[Path, tuple[int, ...]]
-    kind: tuple[int, tuple[int, ...]]
-    atom: int
-    value: pl.Poly
 
 
 class _Missing(Exception):
@@ -74,7 +64,7 @@ class _Run:
         self.keys: dict[str, Key] = {}
         self.blind: set[tuple[str, str]] = set()
         self.made: dict[tuple[object, ...], Value | Key] = {}
-        self.streams: dict[tuple[object, ...], list[Use]] = {}
+        self.streams = Streams()
         self.labels: dict[str, Path] = {}
         self.loops: dict[Path, int] = {}
 
@@ -185,7 +175,9 @@ class _Run:
         modulus = tn.modulus_of(value)
         if modulus:
             return ir.Ring(modulus)
-        return ir.Integer(max((integer_bits(p, self.trace) for p in tn.parts_of(value)), default=1), True)
+        return ir.Integer(
+            max((integer_bits(p, self.trace.atoms) for p in tn.parts_of(value)), default=1), True
+        )
 
     def hop(self, sender: str, receivers: tuple[str, ...]) -> int:
         """Rounds that a message takes: a primitive takes its own when it answers, none when it is asked."""
@@ -237,8 +229,9 @@ class _Run:
     def apart(self, body: tuple[ir.Statement, ...], loops: tuple[int, ...], path: Path) -> None:
         """A body that nothing after it can look into."""
         before = {party: dict(store) for party, store in self.vars.items()}
+        keys, blind = dict(self.keys), set(self.blind)
         self.block(body, loops, path)
-        self.vars = before
+        self.vars, self.keys, self.blind = before, keys, blind
 
     # ---- draws ----
     def tag(self, scope: Scope) -> str:
@@ -310,27 +303,25 @@ class _Run:
                 self.hold(party, st.name, value)
 
     def stream(self, st: ir.Draw, via: ir.ViaPrf, key: Key, scope: Scope, path: Path) -> Value:
-        """The draw that the stream of this key and label is; a second length or ring of it masks nothing."""
+        """The draw that the stream of this key and label is."""
         counted = "counter" in via.label
-        uses = self.streams.setdefault((id(key), via.label, self.tag(scope) if counted else ""), [])
+        stream = self.streams.of(key, via.label, self.tag(scope) if counted else "")
         where = (path, () if counted else self.iteration)
-        if uses and any(use.where != where for use in uses):
-            self.reused(
-                f"{st.name} repeats: prf({via.key}, {', '.join(via.label)}) is already in use", st.origin
-            )
+        if stream.used_elsewhere(where):
+            text = f"{st.name} repeats: prf({via.key}, {', '.join(via.label)}) is already in use"
+            self.reused(text, st.origin)
         kind = (modulus_of(st.type.number), self.trace.sizes.shape(st.type.shape))
-        same = next((use for use in uses if use.kind == kind), None)
-        if same is None:
+        if kind not in stream.draws:
             atom, value = self.atom(st.name, st.type, "draw", scope, path)
-            same = Use(where, kind, atom, value)
-            self.trace.draws[atom] = DrawFacts(st.name, scope, key, st.origin)
-            self.trace.draws[atom].stream = list(self.streams.values()).index(uses)
-        uses.append(Use(where, kind, same.atom, same.value))
-        if len({use.atom for use in uses}) > 1:
-            for use in uses:
-                self.trace.draws[use.atom].blocked = "one stream under two shapes"
-        self.trace.draws[same.atom].holders |= set(st.holders)
-        return same.value
+            stream.draws[kind] = (atom, value)
+            self.trace.draws[atom] = DrawFacts(st.name, scope, key, st.origin, stream.number)
+        stream.places.add(where)
+        if len(stream.draws) > 1:
+            for atom, _ in stream.draws.values():
+                self.trace.draws[atom].blocked = "one stream under two shapes"
+        atom, value = stream.draws[kind]
+        self.trace.draws[atom].holders |= set(st.holders)
+        return value
 
     def reused(self, text: str, origin: int) -> None:
         if self.copy == 1:
@@ -376,17 +367,3 @@ class _Run:
         """The latest round of this phase that a value waits for."""
         rounds = [self.depths.get((party, name), ("", 0)) for name in names_of(expr)]
         return phase, max((r for at, r in rounds if at == phase), default=0)
-
-
-def integer_bits(poly: pl.Poly, trace: Trace) -> int:
-    """Bits that hold every value of an integer term (its magnitude)."""
-    total = 0
-    for (bound, leaves), coef in poly.terms.items():
-        part = abs(coef)
-        for size in bound:
-            part *= size
-        for atom, _ in leaves:
-            made = trace.atoms[atom]
-            part *= made.modulus or (1 << made.bits)
-        total += part
-    return max(1, total.bit_length())

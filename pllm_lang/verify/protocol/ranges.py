@@ -34,3 +34,17 @@ def _bits(atom: int, atoms: Atoms, ranges: dict[int, int]) -> int | None:
         return ranges[atom]
     made = atoms[atom]
     return made.bits if not made.modulus and made.bits else None
+
+
+def integer_bits(poly: Poly, atoms: Atoms) -> int:
+    """Bits that hold every value of an integer term (its magnitude)."""
+    total = 0
+    for (bound, leaves), coef in poly.terms.items():
+        part = abs(coef)
+        for size in bound:
+            part *= size
+        for atom, _ in leaves:
+            made = atoms[atom]
+            part *= made.modulus or (1 << made.bits)
+        total += part
+    return max(1, total.bit_length())

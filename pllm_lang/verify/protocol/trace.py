@@ -23,11 +23,11 @@ class DrawFacts:
     """Who knows a draw (through `key` too), how long it lives; `blocked` says why it can never be a mask;
     `stream` numbers the PRF stream that it is the beginning of."""
 
-    def __init__(self, name: str, scope: Scope, key: Key | None, origin: int) -> None:
+    def __init__(self, name: str, scope: Scope, key: Key | None, origin: int, stream: int = -1) -> None:
         self.name, self.scope, self.key, self.origin = name, scope, key, origin
         self.holders: set[str] = set()
         self.blocked = ""
-        self.stream = -1
+        self.stream = stream
 
     def known_to(self, party: str) -> bool:
         return party in self.holders or (self.key is not None and party in self.key.holders)
