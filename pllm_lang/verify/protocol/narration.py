@@ -16,19 +16,18 @@ from pllm_lang.ir import protocol as ir
 from pllm_lang.verify.protocol import polynomial as pl
 from pllm_lang.verify.protocol import tensors as tn
 from pllm_lang.verify.protocol.atoms import Atom
-from pllm_lang.verify.protocol.evaluate import Misfit, evaluate, modulus_of
+from pllm_lang.verify.protocol.evaluate import modulus_of
 from pllm_lang.verify.protocol.forms import (
-    calls_of,
     element_bits,
-    names_of,
     output_variables,
     participants,
     size_of,
 )
 from pllm_lang.verify.protocol.ranges import integer_bits
 from pllm_lang.verify.protocol.report import Finding
-from pllm_lang.verify.protocol.scopes import LEVELS, Scope, scope_of
+from pllm_lang.verify.protocol.scopes import Scope, scope_of
 from pllm_lang.verify.protocol.sizes import Sizes
+from pllm_lang.verify.protocol.store import Store
 from pllm_lang.verify.protocol.streams import Path, Streams
 from pllm_lang.verify.protocol.tensors import Value
 from pllm_lang.verify.protocol.trace import Copy, Delivery, DrawFacts, InputFacts, Key, Message, Seen, Trace
@@ -44,26 +43,11 @@ def narrate(protocol: ir.Protocol, sizes: Sizes, copies: int = 1) -> Trace:
     return run.trace
 
 
-class _Missing(Exception):
-    """A variable that the party does not have; `told` once it was reported."""
-
-    def __init__(self, text: str, told: bool) -> None:
-        super().__init__(text)
-        self.told = told
-
-
-class _Run:
+class _Run(Store):
     def __init__(self, trace: Trace, copies: int) -> None:
-        self.trace, self.copies = trace, copies
+        super().__init__(trace, copies)
         self.statements = 0
-        self.copy = 1
-        self.iteration: tuple[int, ...] = ()
-        self.vars: dict[str, dict[str, Value]] = {}
-        self.numbers: dict[str, dict[str, ir.Number]] = {}
-        self.depths: dict[tuple[str, str], tuple[str, int]] = {}
-        self.keys: dict[str, Key] = {}
-        self.blind: set[tuple[str, str]] = set()
-        self.made: dict[tuple[object, ...], Value | Key] = {}
+        self.made: dict[tuple[object, ...], Key] = {}
         self.streams = Streams()
         self.labels: dict[str, Path] = {}
         self.loops: dict[Path, int] = {}
@@ -111,11 +95,6 @@ class _Run:
             elif (party, name) not in self.blind and self.copy == 1:
                 text = f"{party} never gets {name}, a part of the output {output.name}"
                 self.trace.findings.append(Finding("protocol.missing-output", text, (output.origin,)))
-
-    def hold(self, party: str, name: str, value: Value, at: tuple[str, int] = ("", 0)) -> None:
-        self.vars[party][name] = value
-        self.depths[party, name] = at
-        self.blind.discard((party, name))
 
     # ---- statements ----
     def block(self, body: tuple[ir.Statement, ...], loops: tuple[int, ...], path: Path) -> None:
@@ -234,13 +213,6 @@ class _Run:
         self.vars, self.keys, self.blind = before, keys, blind
 
     # ---- draws ----
-    def tag(self, scope: Scope) -> str:
-        """Distinguishes what is drawn or given anew in every execution and iteration."""
-        if scope[0] < LEVELS["execution"]:
-            return ""
-        copy = str(self.copy) if self.copies > 1 else ""
-        return copy + "".join(f"@{i}" for i in self.iteration)
-
     def atom(self, name: str, t: ir.TensorType, kind: str, scope: Scope, path: Path) -> tuple[int, pl.Poly]:
         """The atom that this statement makes in this run; two statements never make the same one."""
         label = f"{name}{self.tag(scope)}"
@@ -255,7 +227,7 @@ class _Run:
     def key(self, st: ir.KeyDraw, scope: Scope, path: Path) -> None:
         place = (path, self.tag(scope))
         key = self.made.get(place)
-        if not isinstance(key, Key):
+        if key is None:
             key = Key(st.name, st.holders, scope)
             self.made[place] = key
         self.keys[st.name] = key
@@ -326,44 +298,3 @@ class _Run:
     def reused(self, text: str, origin: int) -> None:
         if self.copy == 1:
             self.trace.findings.append(Finding("protocol.reused-stream", text, (origin,)))
-
-    # ---- expressions ----
-    def value(self, party: str, expr: ir.Expr, origin: int) -> Value | None:
-        """The term, or None with a finding."""
-        try:
-            self.keys_held(party, expr)
-            trace, lookup = self.trace, self.lookup
-            return evaluate(expr, lambda n: lookup(party, n), trace.atoms, trace.sizes, self.key_label)
-        except _Missing as missing:
-            if not missing.told and self.copy == 1:
-                self.trace.findings.append(Finding("protocol.knowledge", str(missing), (origin,)))
-        except Misfit as misfit:
-            if self.copy == 1:
-                self.trace.findings.append(Finding("protocol.misfit", str(misfit), (origin,)))
-        return None
-
-    def lookup(self, party: str, name: str) -> Value:
-        if party not in self.vars:
-            raise _Missing(f"{party} is not a party of this protocol", False)
-        if name in self.vars[party]:
-            return self.vars[party][name]
-        if name in self.keys:
-            raise _Missing(f"the key {name} is used as a number", False)
-        holders = [p for p, store in self.vars.items() if name in store]
-        where = f"; {' and '.join(holders)} would" if holders else ""
-        raise _Missing(f"{party} does not hold {name}{where}", (party, name) in self.blind)
-
-    def keys_held(self, party: str, expr: ir.Expr) -> None:
-        for call in calls_of(expr):
-            for key in call.keys:
-                if key not in self.keys or party not in self.keys[key].holders:
-                    raise _Missing(f"{party} does not hold the key {key} that {call.fn} needs", False)
-
-    def key_label(self, name: str) -> str:
-        """One label for one key value: a key drawn anew is another."""
-        return f"{name}{self.tag(self.keys[name].scope)}" if name in self.keys else name
-
-    def depth(self, party: str, expr: ir.Expr, phase: ir.Phase) -> tuple[str, int]:
-        """The latest round of this phase that a value waits for."""
-        rounds = [self.depths.get((party, name), ("", 0)) for name in names_of(expr)]
-        return phase, max((r for at, r in rounds if at == phase), default=0)
