@@ -13,13 +13,14 @@ import msgspec
 
 from pllm_lang.catalog.bounds import Arg, known_facts, settle
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.expr import Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
+from pllm_lang.catalog.expr import Apply, Attr, Between, Expr, ListOf, Num, Ref
 from pllm_lang.catalog.facts import MAX_KNOWN_ENTRIES, Exact, Facts, Interval, Known
 from pllm_lang.catalog.forms import format_of, is_on_grid, nearest_form, raw_form, simplify
+from pllm_lang.catalog.names import is_tensor, word
 from pllm_lang.catalog.primitives.primitive import Param, Params, Primitive
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Format
-from pllm_lang.catalog.slots import FORMAT_READS, SCALAR_SLOTS, SLOTS, SQUARED_SLOTS
+from pllm_lang.catalog.slots import FORMAT_READS, SLOTS, SQUARED_SLOTS
 from pllm_lang.catalog.tensor import (
     Shape,
     Tensor,
@@ -136,19 +137,6 @@ def _format_read(expr: Expr, read: Callable[[Format], Exact | None], env: Env) -
 
 
 # ---- tensors: facts through the table -----------------------------------------------------------------
-
-
-def is_tensor(expr: Expr, env: Env) -> bool:
-    """Whether an operand or result occurs outside a slot, so that the term speaks of entries."""
-    if isinstance(expr, Ref):
-        return expr.name in env.facts
-    if isinstance(expr, Attr):
-        return True
-    if isinstance(expr, Apply):
-        if len(expr.args) == 1 and expr.fn in ("min", "max", *SCALAR_SLOTS, *FORMAT_READS):
-            return False
-        return any(is_tensor(arg, env) for arg in expr.args)
-    return False
 
 
 def tensor(expr: Expr, env: Env) -> Arg | None:
@@ -321,18 +309,6 @@ def _not(value: bool | None) -> bool | None:
     return None if value is None else not value
 
 
-def word(expr: Expr, env: Env) -> str | None:
-    """The word that a bare name or a word parameter stands for."""
-    if isinstance(expr, Text):
-        return expr.value
-    if isinstance(expr, Ref):
-        if expr.name in env.words:
-            return env.words[expr.name]
-        known = (env.exact, env.facts, env.context, env.lists)
-        return None if any(expr.name in names for names in known) else expr.name
-    return None
-
-
 def _member(expr: Expr, collection: Expr, env: Env) -> bool | None:
     if isinstance(collection, ListOf):
         each = (_not(_compare("==", expr, item, env)) for item in collection.items)
@@ -415,18 +391,3 @@ def _square_low(expr: Expr, env: Env) -> Exact | None:
         return None if left is None or right is None else left * right
     found = term(expr, env)
     return None if found is None else found.low * found.low
-
-
-def is_exact(expr: Expr, env: Env) -> bool:
-    """Whether only exact names occur, so that a false condition is refuted without a witness."""
-    if isinstance(expr, Ref):
-        return expr.name not in env.facts
-    if isinstance(expr, Apply):
-        if expr.fn in FORMAT_READS:
-            return True
-        return all(is_exact(arg, env) for arg in expr.args)
-    if isinstance(expr, (ListOf, Item)):
-        return all(is_exact(item, env) for item in expr.items)
-    if isinstance(expr, Between):
-        return is_exact(expr.low, env) and is_exact(expr.high, env)
-    return not isinstance(expr, Attr)

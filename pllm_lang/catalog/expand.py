@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pllm_lang.catalog import polynomial
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term, is_tensor, parameters, where_form
+from pllm_lang.catalog.evaluate import exact_term, parameters, where_form
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.forms import raw_form, simplify
+from pllm_lang.catalog.names import is_tensor
 from pllm_lang.catalog.polynomial import Polynomial
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.shapes import meaning_shape

@@ -4,9 +4,10 @@ only."""
 from __future__ import annotations
 
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import SPECIAL, is_tensor, parameters, tensor, where_form
+from pllm_lang.catalog.evaluate import SPECIAL, parameters, tensor, where_form
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Ref
 from pllm_lang.catalog.forms import simplify
+from pllm_lang.catalog.names import is_tensor
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.tensor import Shape
 

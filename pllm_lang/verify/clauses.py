@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import holds, is_exact, term
+from pllm_lang.catalog.evaluate import holds, term
 from pllm_lang.catalog.expr import Apply, Expr
 from pllm_lang.catalog.facts import Interval
+from pllm_lang.catalog.names import is_exact
 from pllm_lang.catalog.records import Clause
 from pllm_lang.exact.number import text
 from pllm_lang.ir.walk import references

@@ -8,9 +8,10 @@ import pytest
 
 from pllm_lang.catalog.bounds import known_facts
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term, holds, is_exact, tensor, term
+from pllm_lang.catalog.evaluate import exact_term, holds, tensor, term
 from pllm_lang.catalog.expr import Apply, Between, Expr, ListOf, Num, Ref
 from pllm_lang.catalog.facts import UNKNOWN, Facts, Interval, Known
+from pllm_lang.catalog.names import is_exact
 from pllm_lang.catalog.records import Format
 from pllm_lang.exact.number import exact
 
