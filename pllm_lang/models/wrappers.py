@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pllm_lang.models.config_reader import ConfigReader
+from pllm_lang.models.config_reader import ConfigReader, missing, wrong_type
 from pllm_lang.models.errors import LoweringError, Note
 from pllm_lang.models.exact_json import Json
 
@@ -28,6 +28,9 @@ DEFAULT_TEXT_TYPES = {
     "deepseek_vl_v2": "deepseek_v2",
 }
 """Wrappers whose text decoder is lowered, and the text model's type where the section does not say it."""
+
+FLAT = ("qwen2_vl", "qwen2_5_vl")
+"""Wrappers that were also published without a section."""
 
 _INSIDE = {"inside": "language_model."}
 _ROOT = {"root": "model.language_model."}
@@ -54,11 +57,14 @@ _SHARED = ("tie_word_embeddings", "vocab_size", "quantization_config", "dtype", 
 def text_config(values: Mapping[str, Json], notes: list[Note]) -> ConfigReader:
     """A reader of the text decoder's keys, with what the wrapper says for it and the section does not."""
     model_type = values.get("model_type")
-    section = next((key for key in SECTIONS if isinstance(values.get(key), dict)), None)
-    if section is None or model_type not in DEFAULT_TEXT_TYPES:
+    section = next((key for key in SECTIONS if values.get(key) is not None), None)
+    if model_type not in DEFAULT_TEXT_TYPES or (section is None and model_type in FLAT):
         return ConfigReader(values, notes)
+    if section is None:
+        raise missing(SECTIONS[0])
     inner = values[section]
-    assert isinstance(inner, dict)
+    if not isinstance(inner, dict):
+        raise wrong_type(section, "an object", inner)
     merged = dict(inner)
     if merged.get("model_type") is None:
         merged["model_type"] = DEFAULT_TEXT_TYPES[str(model_type)]

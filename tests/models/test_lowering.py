@@ -92,6 +92,13 @@ def test_a_misspelt_key_is_met_with_the_right_one() -> None:
         ('{"model_type": 3}', "config.type", "model_type must be a string"),
         ('{"model_type": "lama"}', "config.unknown_model", "did you mean 'llama'"),
         ('{"model_type": "t5"}', "config.encoder", "encoder with a decoder"),
+        ('{"model_type": "gemma3"}', "config.missing_key", "text_config is missing"),
+        ('{"model_type": "gemma3", "text_config": 5}', "config.type", "text_config must be an object"),
+        (
+            '{"model_type": "gemma3", "text_config": {"model_type": "bert"}}',
+            "config.encoder",
+            "'bert' is an encoder",
+        ),
     ],
 )
 def test_documents_that_are_refused(text: Any, code: str, word: str) -> None:
