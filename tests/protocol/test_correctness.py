@@ -13,8 +13,9 @@ from pllm_lang.verify.protocol.instances import with_sizes
 from pllm_lang.verify.protocol.witness import meaning_inputs, output_right, random_inputs
 from tests.protocol import library as lib
 from tests.protocol.enumeration import Run
+from tests.protocol.primitives import LIBRARY
 
-EXACT = {name: p for name, p in lib.LIBRARY.items() if not p.outputs[0].scale_bits}
+EXACT = {name: p for name, p in LIBRARY.items() if not p.outputs[0].scale_bits}
 SIZES = {"m": 2, "k": 3, "n": 2}
 
 

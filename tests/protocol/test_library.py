@@ -8,8 +8,9 @@ from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.protocol.report import ProtocolReport
-from tests.protocol.faults import FAULTS, Fault
-from tests.protocol.library import LIBRARY
+from tests.protocol.faults import FAULTS
+from tests.protocol.mutations import Fault
+from tests.protocol.primitives import LIBRARY
 
 BROKEN = [(name, what, fault, why) for name, rows in FAULTS.items() for what, fault, why in rows]
 

@@ -18,8 +18,9 @@ from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.views import prove_view
 from tests.protocol import library as lib
 from tests.protocol.enumeration import Run
-from tests.protocol.faults import one_row
 from tests.protocol.library import Z64, X, add, parties, ref, sub, t
+from tests.protocol.mutations import one_row
+from tests.protocol.primitives import oblivious_transfer
 
 V = t(("n",))
 FROM_A = ir.Clear(("a",))
@@ -359,7 +360,7 @@ def test_a_meaning_must_fit() -> None:
 
 
 def test_a_primitive_is_not_corrupted() -> None:
-    assert prove_protocol(lib.oblivious_transfer(), [["ot"]]).verdict is Verdict.UNPROVED
+    assert prove_protocol(oblivious_transfer(), [["ot"]]).verdict is Verdict.UNPROVED
 
 
 @pytest.mark.parametrize(("factor", "fresh"), [(1, True), (-1, True), (2, False)])
@@ -400,7 +401,8 @@ def test_a_leak_that_a_linear_combination_does_not_show() -> None:
 
 
 def test_a_leak_of_smaller_residues_must_be_one_of_the_ring() -> None:
-    """2x is allowed, which at modulo 2 looks like nothing; x*x + 2r says no more than 2x, and is not refuted."""
+    """2x is allowed, which at modulo 2 looks like nothing; x*x + 2r says no more than 2x, and is not
+    refuted."""
     z4 = t((1,), ir.Ring(4))
     body = (
         ir.Draw("r", z4, ("a",)),

@@ -127,7 +127,8 @@ def test_normal_forms_have_the_entries_of_the_expression(seed: int, modulus: int
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.integers(0, 10**9))
 def test_an_inverse_map_undoes_the_map(seed: int) -> None:
-    """Compositions of transposes, reshapes and permutations are inverted; other maps are never claimed to be."""
+    """Compositions of transposes, reshapes and permutations are inverted; other maps are never claimed to
+    be."""
     rng = Random(seed)
     grower = Grower(rng, 4)
     expr, shape = ir.Ref("v"), rng.choice(((2, 3), (4,), (2, 2, 2), (6,), (1, 4)))
