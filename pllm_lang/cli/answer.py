@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from pllm_lang.cli.call import Call
-from pllm_lang.cli.checking import Checked, check_files
+from pllm_lang.cli.checking import Checked, ProtocolReport, check_files
+from pllm_lang.resources import stdlib_dir
 from pllm_lang.text.finding import Finding, Severity
+from pllm_lang.text.read import read_source
 from pllm_lang.text.render_concise import render_concise
 from pllm_lang.text.render_full import render_full
 from pllm_lang.text.render_json import findings_document
@@ -44,12 +46,26 @@ def answer(
         kept = _unsuppressed(done)
         findings += _chosen(kept, select or config.select, ignore or config.ignore)
         sources |= done.sources
+    sources |= dict(_library_sources(findings, sources))
     chosen = format_ or next(
         (call.settings.config.format for call in calls if call.settings.config.format), "full"
     )
     reports = [report for _, done in checked for report in done.reports]
-    text = _text(chosen, tuple(findings), sources, reports, sum(len(call.files) for call in calls))
+    protocols = [report for _, done in checked for report in done.protocols]
+    text = _text(chosen, tuple(findings), sources, reports, protocols, sum(len(call.files) for call in calls))
     return Answer(text, tuple(findings), tuple(_read(checked)))
+
+
+def _library_sources(
+    findings: Iterable[Finding], known: Mapping[str, Source]
+) -> Iterator[tuple[str, Source]]:
+    """Texts of the library that findings point into: it is loaded compiled, so its texts are read only to be shown."""
+    spans = [span for one in findings for span in (one.span, *(label.span for label in one.labels))]
+    for name in {span.file for span in spans} - set(known):
+        if name.startswith("std/"):
+            source = read_source(stdlib_dir() / name.removeprefix("std/"), name)
+            if isinstance(source, Source):
+                yield name, source
 
 
 def _unsuppressed(done: Checked) -> Iterable[Finding]:
@@ -87,20 +103,31 @@ def _text(
     findings: tuple[Finding, ...],
     sources: dict[str, Source],
     reports: list[PlanReport],
+    protocols: list[ProtocolReport],
     n_files: int,
 ) -> str:
     if format_ == "json":
-        return _json(findings, sources, reports)
+        return _json(findings, sources, reports, protocols)
+    well = _all_well(reports, protocols, n_files)
     if format_ == "concise":
-        return render_concise(findings, sources, style_for(sys.stdout)) or _all_well(reports, n_files)
-    told = "".join(f"{line}\n" for line in _plan_lines(reports))
-    return (render_full(findings, sources, style_for(sys.stdout)) or _all_well(reports, n_files)) + told
+        return render_concise(findings, sources, style_for(sys.stdout)) or well
+    told = "".join(f"{line}\n" for line in (*_protocol_lines(protocols), *_plan_lines(reports)))
+    return (render_full(findings, sources, style_for(sys.stdout)) or well) + told
 
 
-def _all_well(reports: Sequence[PlanReport], n_files: int) -> str:
+def _all_well(reports: Sequence[PlanReport], protocols: Sequence[ProtocolReport], n_files: int) -> str:
     files = f"{n_files} file{'' if n_files == 1 else 's'}"
     plans = f"{len(reports)} plan{'' if len(reports) == 1 else 's'}"
-    return f"{files} checked, {plans} accepted\n"
+    proved = f", {len(protocols)} protocol{'' if len(protocols) == 1 else 's'} proved" if protocols else ""
+    return f"{files} checked, {plans} accepted{proved}\n"
+
+
+def _protocol_lines(protocols: Sequence[ProtocolReport]) -> Iterator[str]:
+    for report in protocols:
+        ended = f"refused, {len(report.findings)} not proved" if report.findings else "proved"
+        yield f"{report.name}: {ended}"
+        for assumed in report.assumptions:
+            yield f"  assumed: {assumed}"
 
 
 def _plan_lines(reports: Sequence[PlanReport]) -> Iterator[str]:
@@ -120,8 +147,22 @@ def assumptions(report: PlanReport) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told for obligation in report.obligations for told in obligation.assumed))
 
 
-def _json(findings: tuple[Finding, ...], sources: dict[str, Source], reports: list[PlanReport]) -> str:
+def _json(
+    findings: tuple[Finding, ...],
+    sources: dict[str, Source],
+    reports: list[PlanReport],
+    protocols: list[ProtocolReport],
+) -> str:
     document: dict[str, Any] = findings_document(findings, sources)
+    if protocols:
+        document["protocols"] = [
+            {
+                "name": report.name,
+                "verdict": "refused" if report.findings else "proved",
+                "assumed": list(report.assumptions),
+            }
+            for report in protocols
+        ]
     document["plans"] = [
         {
             "name": report.name,

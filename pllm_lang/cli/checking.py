@@ -14,7 +14,7 @@ import msgspec
 
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.load import Opened, open_project
-from pllm_lang.catalog.records import Record
+from pllm_lang.catalog.records import Component, Record
 from pllm_lang.ir.lower import lower_plan
 from pllm_lang.ir.lower.experiment import lower_experiment
 from pllm_lang.resolve.modules import Module, Project
@@ -26,13 +26,24 @@ from pllm_lang.text.source import Source
 from pllm_lang.verify.check import PlanReport, check_experiment, check_plan
 
 
+class ProtocolReport(msgspec.Struct, frozen=True):
+    """How the narration of a component came out, on its own; `assumptions` are what its proof rests on."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    assumptions: tuple[str, ...]
+
+
 class Checked(msgspec.Struct, frozen=True):
+    """`protocols` are those that the asked files write out."""
+
     findings: tuple[Finding, ...]
     reports: tuple[PlanReport, ...]
     sources: dict[str, Source]
     comments: dict[str, tuple[tuple[int, str], ...]]
     read: tuple[str, ...]
     opened: Opened
+    protocols: tuple[ProtocolReport, ...] = ()
 
 
 def check_files(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None = None) -> Checked:
@@ -61,9 +72,40 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
         for name in project.main
         for report in check_module(project, opened.library, project.modules[name])
     )
-    findings = [*opened.findings, *(finding for report in reports for finding in report.findings)]
+    protocols = tuple(
+        report for name in project.main for report in check_protocols(project.modules[name], opened.library)
+    )
+    findings = [
+        *opened.findings,
+        *(finding for report in (*protocols, *reports) for finding in report.findings),
+    ]
     sources = {module.source.name: module.source for module in project.modules.values()}
-    return Checked(tuple(findings), reports, sources, comments, tuple(_read(project)), opened)
+    return Checked(tuple(findings), reports, sources, comments, tuple(_read(project)), opened, protocols)
+
+
+def check_protocols(module: Module, library: Library) -> Iterator[ProtocolReport]:
+    """A report for each component of the module that has a protocol, proved by itself."""
+    keys = [f"{module.name}.{decl.name.id}" for decl in module.file.decls if isinstance(decl, syn.Record)]
+    found = [(key, component) for key in keys if (component := library.component(key)) and component.protocol]
+    if not found:
+        return
+    from pllm_lang.verify.narrations.check import (
+        check_component,
+    )  # the prover loads only where a protocol is proved
+
+    for key, component in found:
+        checked = check_component(key, component, library)
+        findings = tuple(_shown(finding, component, module) for finding in checked.findings)
+        yield ProtocolReport(component.name, findings, checked.assumptions)
+
+
+def _shown(finding: Finding, component: Component, module: Module) -> Finding:
+    """A finding of a shipped record, at the path by which its file was asked for."""
+    if finding.span.file != component.origin.file:
+        return finding
+    return msgspec.structs.replace(
+        finding, span=msgspec.structs.replace(finding.span, file=module.source.name)
+    )
 
 
 def check_module(project: Project, library: Library, module: Module) -> Iterator[PlanReport]:

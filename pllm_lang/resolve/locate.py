@@ -33,8 +33,13 @@ class NotLocated(msgspec.Struct, frozen=True):
 
 
 def locate_main(path: str, root: str) -> Location:
-    """The module of a file that a call names, wherever it lies."""
-    return Location(_file_module(os.path.realpath(path), root), path, root)
+    """The module of a file that a call names, wherever it lies; a file of the shipped library is its module."""
+    real = os.path.realpath(path)
+    library = os.path.realpath(stdlib_dir())
+    if real.startswith(library + os.sep) and real.endswith(SUFFIX):
+        parts = os.path.relpath(real, library)[: -len(SUFFIX)].split(os.sep)
+        return Location(".".join(("std", *parts)), path, library)
+    return Location(_file_module(real, root), path, root)
 
 
 def locate_dotted(parts: tuple[str, ...]) -> Location | NotLocated:

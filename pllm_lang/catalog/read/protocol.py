@@ -65,12 +65,17 @@ def _root(target: syn.Expr) -> str:
     return target.id if isinstance(target, syn.Name) else ""
 
 
+def _is_check(target: syn.Expr) -> bool:
+    """`client: 0 = E`: the client checks that E is 0, and aborts otherwise."""
+    return isinstance(target, syn.Number) and target.text == "0"
+
+
 def _line(line: syn.ProtocolStmt, ctx: Context) -> ProtocolLine:
     match line:
         case syn.Fresh():
             return _fresh(line, ctx)
         case syn.Local():
-            if not _root(line.target):
+            if not _root(line.target) and not _is_check(line.target):
                 ctx.report(
                     "records.wrong_value",
                     "a party assigns to a name, a piece or an entry",

@@ -27,7 +27,7 @@ def holding_of(spec: OperandSpec, scope: Scope) -> p.Holding:
         case _:
             text = f"nothing says who has `{spec.name}`"
             raise MalformedError(
-                "protocol.no_holder", text, "write `from party`, `to party`, `public` or `as holding(...)`"
+                "protocol.malformed", text, "write `from party`, `to party`, `public` or `as holding(...)`"
             )
 
 
@@ -36,14 +36,14 @@ def shared(key: str, parties: tuple[str, ...], library: Library) -> p.Shared:
     record = library.get(key)
     if not isinstance(record, Holding):
         raise MalformedError(
-            "protocol.unknown_name", f"`{key.rsplit('.', 1)[-1]}` is no holding that is known here"
+            "protocol.malformed", f"`{key.rsplit('.', 1)[-1]}` is no holding that is known here"
         )
     wanted = record.n_parties
     if isinstance(wanted, Num) and int(wanted.value) != len(parties):
         text = f"`{record.name}` is held by {wanted.value} parties, not by {len(parties)}"
-        raise MalformedError("protocol.party_count", text)
+        raise MalformedError("protocol.malformed", text)
     if len(set(parties)) != len(parties):
-        raise MalformedError("protocol.party_count", f"a party holds two places of `{record.name}`")
+        raise MalformedError("protocol.malformed", f"a party holds two places of `{record.name}`")
     pieces = record.fields.get("pieces")
     coefficients = _coefficients(record)
     if not isinstance(pieces, MapOf):
@@ -54,7 +54,7 @@ def shared(key: str, parties: tuple[str, ...], library: Library) -> p.Shared:
         if label not in coefficients or not holders:
             text = f"`{record.name}` does not say how the piece `{label}` makes the value"
             raise MalformedError(
-                "protocol.unsupported", text, "give the holding a linear `value`, as in `open + mask`"
+                "protocol.malformed", text, "give the holding a linear `value`, as in `open + mask`"
             )
         found.append(p.Piece(label, holders, coefficients[label]))
     return p.Shared(record.name, tuple(found))

@@ -91,13 +91,13 @@ class Scope:
 def number_of(expr: Expr, scope: Scope) -> Exact | None:
     """The value of an expression over parameters and concrete sizes; None for anything else."""
     sizes = {name: size for name, size in scope.dims.items() if isinstance(size, int)}
-    return exact_term(expr, Env(exact={**sizes, **scope.exact}))
+    return exact_term(expr, Env(exact={**sizes, **scope.exact}, formats=scope.formats))
 
 
 def whole_number(expr: Expr, what: str, scope: Scope) -> int:
     found = number_of(expr, scope)
     if not isinstance(found, int):
-        raise MalformedError("protocol.not_a_number", f"{what} has to be a whole number known before the run")
+        raise MalformedError("protocol.malformed", f"{what} has to be a whole number known before the run")
     return found
 
 
@@ -127,9 +127,7 @@ def shape_of(pattern: Iterable[Expr], scope: Scope) -> tuple[p.Dim, ...]:
     for dim in pattern:
         if isinstance(dim, AnyRank):
             if dim.name not in scope.spreads:
-                raise MalformedError(
-                    "protocol.unknown_name", f"no operand has the dimensions `...{dim.name}`"
-                )
+                raise MalformedError("protocol.malformed", f"no operand has the dimensions `...{dim.name}`")
             found += scope.spreads[dim.name]
         else:
             found.append(size_of(dim, scope))
@@ -141,9 +139,7 @@ def size_of(expr: Expr, scope: Scope) -> p.Dim:
     known = number_of(expr, scope)
     if known is not None:
         if not isinstance(known, int) or known < 1:
-            raise MalformedError(
-                "protocol.not_a_number", f"a size is a whole number of at least 1, not {known}"
-            )
+            raise MalformedError("protocol.malformed", f"a size is a whole number of at least 1, not {known}")
         return known
     match expr:
         case Ref() if expr.name in scope.dims:
@@ -152,7 +148,7 @@ def size_of(expr: Expr, scope: Scope) -> p.Dim:
             return product([size_of(left, scope), size_of(right, scope)])
         case _:
             name = expr.name if isinstance(expr, Ref) else "this size"
-            raise MalformedError("protocol.unknown_name", f"`{name}` is no size that an operand has")
+            raise MalformedError("protocol.malformed", f"`{name}` is no size that an operand has")
 
 
 def product(dims: Iterable[p.Dim]) -> p.Dim:

@@ -13,7 +13,6 @@ from pllm_lang.catalog.read.format import BadFormat, make_format
 from pllm_lang.catalog.records import Format
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, number_of, shape_of, whole_number
-from pllm_lang.ir.walk import substitute
 
 
 def read_type(expr: Expr, scope: Scope) -> tuple[p.TensorType, int | None]:
@@ -35,19 +34,25 @@ def format_of(expr: Expr, scope: Scope) -> Format:
         found = scope.formats.get(expr.name) or scope.library.format(expr.name) or STANDARD.get(expr.name)
         if found is not None:
             return found
-        raise MalformedError("protocol.unknown_name", f"`{expr.name}` is no format that is known here")
+        raise MalformedError("protocol.malformed", f"`{expr.name}` is no format that is known here")
     try:
-        made = make_format("", substitute(expr, lambda name: _filled(name, scope)))
+        return make_format("", _filled(expr, scope))
     except BadFormat as problem:
-        raise MalformedError("protocol.wrong_type", str(problem)) from None
-    if made is None:
-        raise MalformedError("protocol.wrong_type", "a format is needed here")
-    return made
+        raise MalformedError("protocol.malformed", str(problem)) from None
 
 
-def _filled(name: str, scope: Scope) -> Expr:
-    known = number_of(Ref(name), scope)
-    return Ref(name) if known is None else Num(str(known))
+def _filled(expr: Expr, scope: Scope) -> Expr:
+    """A constructor with its arguments as numbers, where they are known."""
+    if not isinstance(expr, Apply):
+        return expr
+
+    def number(arg: Expr) -> Expr:
+        known = number_of(arg, scope)
+        return arg if known is None else Num(str(known))
+
+    return Apply(
+        expr.fn, tuple(map(number, expr.args)), tuple((name, number(arg)) for name, arg in expr.named)
+    )
 
 
 def number_of_format(format_: Format, scope: Scope) -> tuple[p.Number, int | None]:
@@ -68,7 +73,7 @@ def number_of_format(format_: Format, scope: Scope) -> tuple[p.Number, int | Non
             name = format_.name or format_.kind
             text = f"`{name}` holds no residues or whole numbers, so a protocol cannot compute with it"
             raise MalformedError(
-                "protocol.wrong_type", text, "quantize or encode the value before the protocol"
+                "protocol.malformed", text, "quantize or encode the value before the protocol"
             )
 
 
