@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pllm_lang.catalog.expr import AnyRank
 from pllm_lang.catalog.read.body import Body, clauses, read_body
+from pllm_lang.catalog.read.clause_names import check_clause_names, operator_names, param_names
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.ensures import check_ensures
 from pllm_lang.catalog.read.params import read_params
 from pllm_lang.catalog.read.protocol import protocol_names, read_protocol
 from pllm_lang.catalog.records import Component, Operator, ParamSpec, ProtocolText
-from pllm_lang.catalog.walk import names_in
-from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.resolve.texts import read_text
-from pllm_lang.resolve.uses import names_of
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Span
 
@@ -68,7 +65,9 @@ def read_component(decl: syn.Record, ctx: Context, find_operator: FindOperator) 
     _check_params(component.params, ctx)
     if operators:
         check_ensures(component.ensures, {r.name for op in operators for r in op.results}, ctx)
-        _check_names(decl, component, operators, ctx)
+        own = {name for operator in operators for name in operator_names(operator)}
+        own |= param_names(params) | {clause.name for clause in component.intermediates}
+        check_clause_names(decl.body, own, ctx)
     return component
 
 
@@ -94,16 +93,6 @@ def _local_names(items: tuple[syn.Item, ...], operators: tuple[Operator, ...]) -
     for operator in operators:
         names |= operator_names(operator)
     return frozenset(names)
-
-
-def operator_names(operator: Operator) -> set[str]:
-    """What the clauses of a component may call by name of the operator it implements."""
-    names = {part.name for part in operator.operands + operator.results} | set(operator.format_vars)
-    names |= {param.name for param in operator.params}
-    for operand in operator.operands + operator.results:
-        for part in operand.shape:
-            names |= {part.name} if isinstance(part, AnyRank) else names_in(part)
-    return names
 
 
 def _protocol(items: tuple[syn.Item, ...], ctx: Context) -> ProtocolText | None:
@@ -153,37 +142,3 @@ def _check_params(params: tuple[ParamSpec, ...], ctx: Context) -> None:
                 "keep one of the two",
             )
         seen.add(param.name)
-
-
-def _check_names(
-    decl: syn.Record, component: Component, operators: tuple[Operator, ...], ctx: Context
-) -> None:
-    """Rule 2: a clause speaks of the operator's names, the component's parameters and intermediates."""
-    own = {name for operator in operators for name in operator_names(operator)}
-    own |= {p.name for p in component.params} | {clause.name for clause in component.intermediates}
-    for item in decl.body:
-        for name in _clause_names(item):
-            if (
-                name.id not in own | CONTEXT_NAMES
-                and name.id not in ctx.constants
-                and name.id not in ctx.scope
-            ):
-                help_ = did_you_mean(name.id, own) or "a clause may speak of " + ", ".join(sorted(own))
-                ctx.report(
-                    "names.unknown", f"`{name.id}` means nothing in this clause", ctx.span(item, name), help_
-                )
-
-
-def _clause_names(item: syn.Item) -> tuple[syn.Name, ...]:
-    match item:
-        case syn.Requires():
-            return tuple(names_of(item.condition))
-        case syn.Ensures():
-            return tuple(names_of(item.claim))
-        case syn.Intermediate():
-            return tuple(names_of(item.value))
-        case _:
-            return ()
-
-
-CONTEXT_NAMES = frozenset({"n_parties", "host", "true", "false", "carrier"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pllm_lang.catalog.read.body import clauses, read_body
+from pllm_lang.catalog.read.clause_names import check_clause_names, operator_names
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.ensures import check_ensures
 from pllm_lang.catalog.read.params import is_param, read_operand, read_params, signature_names
@@ -32,6 +33,7 @@ def read_operator(decl: syn.Operator, ctx: Context) -> Operator:
     )
     _check_formats(decl, operator, ctx)
     _check_means(decl, operator, ctx)
+    check_clause_names(decl.body, operator_names(operator), ctx)
     check_ensures(operator.ensures, {r.name for r in operator.results}, ctx)
     return operator
 
