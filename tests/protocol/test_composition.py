@@ -11,6 +11,7 @@ from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol import compose
 from pllm_lang.verify.protocol.compose import Composition, Instance, prove_composed_view
+from pllm_lang.verify.protocol.composed_cost import cost_of_composition
 from tests.protocol import library as lib
 from tests.protocol.decoder import decoder
 from tests.protocol.library import Z64, parties, t
@@ -140,3 +141,27 @@ def test_an_intermediate_opening_is_not_for_free() -> None:
     assert prove_composed_view(silent, frozenset(["p0"])).verdict is Verdict.REFUTED
     told = msgspec.structs.replace(silent, outputs=(ir.Output("o", v, ir.Clear(("p0",)), lib.ref("x")),))
     assert prove_composed_view(told, frozenset(["p0"])).verdict is Verdict.PROVED
+
+
+def test_the_cost_of_a_decoder_is_that_of_its_layers() -> None:
+    one, many = cost_of_composition(decoder(1)), cost_of_composition(decoder(80))
+    assert [(k.sender, k.receiver, k.phase) for k in one.links] == [
+        (k.sender, k.receiver, k.phase) for k in many.links
+    ]
+    for small, large in zip(one.links, many.links, strict=True):
+        assert large.messages == 80 * small.messages
+        assert dict(large.bits) == {s: 80 * n for s, n in small.bits}
+    online = next(
+        k for k in one.links if (k.sender, k.receiver, k.phase) == ("client", "inference", "online")
+    )
+    inputs = 4 * 8192 + 28672
+    assert dict(online.bits) == {"m": 64 * inputs, "": 64 * inputs}
+
+
+def test_material_adds_up() -> None:
+    """Two products of n entries burn two triples."""
+    plan = block()
+    (need,) = cost_of_composition(plan).material
+    assert (need.bundle, need.unit, need.count) == ("beaver_multiply.triple", "call", (("", 1),))
+    twice = msgspec.structs.replace(plan, instances=(*plan.instances, plan.instances[2]))
+    assert cost_of_composition(twice).material[0].count == (("", 2),)
