@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from pllm_lang.ir.colour import Colours, colours
 from pllm_lang.ir.content import with_contents, with_own_formats
-from pllm_lang.ir.plan import Constant, Input, Node, Output, Plan, Repeat, Stage, State, Weight
-from pllm_lang.ir.walk import Number, free, makes, reads, renumber
+from pllm_lang.ir.plan import Constant, Input, Node, Output, Plan, Repeat, Stage, State, StateWrite, Weight
+from pllm_lang.ir.walk import Number, free, makes, reads, renumber, writes
 
 D = TypeVar("D", Input, Weight, State, Constant, Output)
 
@@ -95,25 +95,49 @@ def _ordered(body: tuple[Node, ...], roots: Iterable[int], colour: Colours) -> t
     """What the roots need, depth first and operands in order, then what is left, by colour."""
     body = tuple(_inside(node, colour) for node in body)
     maker = {value: node for node in body for value in makes(node)}
+    by_colour = sorted(body, key=lambda node: colour.nodes[id(node)])
+    before = _read_before(by_colour)
     done: dict[int, Node] = {}
     for root in (maker[value] for value in roots if value in maker):
-        _visit(root, maker, done)
-    for node in sorted(body, key=lambda node: colour.nodes[id(node)]):
-        _visit(node, maker, done)
+        _visit(root, maker, before, done)
+    for node in by_colour:
+        _visit(node, maker, before, done)
     return tuple(done.values())
 
 
-def _visit(root: Node, maker: Mapping[int, Node], done: dict[int, Node]) -> None:
-    """Adds `root` and what it needs to `done`, makers first; a stack, since chains are long."""
+def _read_before(nodes: list[Node]) -> dict[int, list[Node]]:
+    """For each node that writes a state, by its object: the nodes that read the state, which come before it."""
+    written = {id(node): states for node in nodes if (states := writes(node))}
+    if not written:
+        return {}
+    readers = [(node, set(free(node))) for node in nodes if not isinstance(node, StateWrite)]
+    return {
+        id(node): [r for r, read in readers if r is not node and read & written[id(node)]]
+        for node in nodes
+        if id(node) in written
+    }
+
+
+def _visit(
+    root: Node, maker: Mapping[int, Node], before: Mapping[int, list[Node]], done: dict[int, Node]
+) -> None:
+    """Adds `root` and what it needs to `done`, makers first; a stack, since chains are long.
+
+    What is entered is not entered again: a plan with errors may read a state after it is written, and then two
+    nodes would wait for each other.
+    """
+    entered: set[int] = set()
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:
         node, ready = stack.pop()
-        if id(node) in done:
-            continue
         if ready:
             done[id(node)] = node
             continue
+        if id(node) in done or id(node) in entered:
+            continue
+        entered.add(id(node))
         stack.append((node, True))
+        stack += [(reader, False) for reader in reversed(before.get(id(node), []))]
         stack += [(maker[value], False) for value in reversed(free(node)) if value in maker]
 
 

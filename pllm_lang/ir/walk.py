@@ -74,6 +74,13 @@ def free(node: Node) -> list[int]:
     return list(dict.fromkeys(found))
 
 
+def writes(node: Node) -> set[int]:
+    """States that the node writes, or anything inside it."""
+    if isinstance(node, Repeat):
+        return set[int]().union(*map(writes, node.body))
+    return {family(node.state)} if isinstance(node, StateWrite) else set()
+
+
 def family(operand: Operand) -> int:
     """The value id of an operand, or of the family that it is a member of."""
     return operand.family if isinstance(operand, Member) else operand

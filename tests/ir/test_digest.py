@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from pllm_lang.ir.canonical import canonical_plan
 from pllm_lang.ir.digest import plan_digest
+from pllm_lang.ir.plan import Repeat, StateWrite
+from pllm_lang.ir.walk import free, writes
 from tests.ir.lowering import Case, lower
 from tests.ir.random_plans import Text, Writing, texts, write
 
@@ -154,6 +156,35 @@ SCALES_AGAIN = """plan again {
   input x: fx[2, 3] from client
 }
 """
+
+
+STATES = """plan p {
+  input x: fx[3, 3] from client
+  state s: fx[3, 3]
+  state kv[0..<4]: fx[3, 3]
+  stage a {
+    b = add(s, x)
+    c = sub(kv[1], x)
+    d = mul(b, c)
+    repeat i in 0..<4 { kv[i] = d }
+    s = c
+    output d to client
+  }
+}
+"""
+
+
+def test_the_canonical_form_reads_a_state_before_it_writes_it() -> None:
+    body = canonical_plan(lower(STATES).plan).stages[0].body
+    written: set[int] = set()
+    for node in body:
+        if not isinstance(node, StateWrite):
+            assert written.isdisjoint(free(node)) or isinstance(node, Repeat)
+        written |= writes(node)
+    assert len(written) == 2
+    first = STATES.replace("    s = c\n", "").replace("c = sub(kv[1], x)\n", "c = sub(kv[1], x)\n    s = c\n")
+    assert first != STATES
+    assert digest(lower(first)) == digest(lower(STATES))
 
 
 def test_a_call_inside_another_is_a_step_on_a_line_of_its_own() -> None:

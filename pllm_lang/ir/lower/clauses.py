@@ -79,12 +79,12 @@ def _read(
         case syn.From():
             said.owner = party(ctx, clause.party.id, clause.party, anchor)
         case syn.To():
-            said.to = (*said.to, party(ctx, clause.party.id, clause.party, anchor))
+            said.to = tuple(sorted({*said.to, party(ctx, clause.party.id, clause.party, anchor)}))
         case syn.Public():
             said.public = True
             said.placement = Placement("public")
         case syn.Secret():
-            said.secret_from = parties(ctx, clause.owners, anchor)
+            said.secret_from = tuple(sorted(set(parties(ctx, clause.owners, anchor))))
         case syn.As():
             said.placement = read_holding(ctx, clause.holding, anchor)
         case syn.At():
