@@ -24,12 +24,17 @@ def test_the_refused_plan_gives_the_output_shown(tmp_path: Path, monkeypatch: py
     assert result.return_value == 1
 
 
-def test_the_plan_is_accepted_with_the_norms_that_the_text_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plan_is_accepted_with_the_norms_that_the_text_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = blocks("pllm")[0].replace("abs(x) <= 8", "abs(x) <= 8 and norm2(x) <= 64")
     plan = plan.replace("abs(w) <= 4", "abs(w) <= 4 and row_norm2(w) <= 8")
     (tmp_path / "layer.pllm").write_text(plan, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(app, ["check", "--no-cache", "layer.pllm"], standalone_mode=False).return_value == 0
+    assert (
+        CliRunner().invoke(app, ["check", "--no-cache", "layer.pllm"], standalone_mode=False).return_value
+        == 0
+    )
 
 
 def test_there_are_two_commands_with_their_own_set_up() -> None:

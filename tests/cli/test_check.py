@@ -66,7 +66,8 @@ def test_standard_input(folder: Path) -> None:
 
 def test_formats_agree(folder: Path) -> None:
     full, concise, document = (
-        pllm(folder, "check", "--format", format_, "bad.pllm").stdout for format_ in ("full", "concise", "json")
+        pllm(folder, "check", "--format", format_, "bad.pllm").stdout
+        for format_ in ("full", "concise", "json")
     )
     found = json.loads(document)
     assert found["schema"] == "pllm.lang.findings.v1"
@@ -115,7 +116,9 @@ def test_warnings_can_be_left_out_and_errors_cannot(folder: Path) -> None:
         ([], 'exclude = ["bad.pllm"]\n', ""),
     ],
 )
-def test_no_switch_makes_a_refused_plan_pass(arguments: list[str], config: str, comment: str, folder: Path) -> None:
+def test_no_switch_makes_a_refused_plan_pass(
+    arguments: list[str], config: str, comment: str, folder: Path
+) -> None:
     (folder / "pllm.toml").write_text(config)
     (folder / "bad.pllm").write_text(BAD.replace("add(x, x) @ client", f"add(x, x) @ client{comment}"))
     done = pllm(folder, "check", *arguments, "bad.pllm")
@@ -161,6 +164,13 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
 
 
 def test_check_loads_nothing_heavy(folder: Path) -> None:
-    assert not loaded(folder, "check", "--no-cache", "good.pllm") & {"numpy", "cppyy", "pygls", "asyncio", "rich", "yaml"}
+    assert not loaded(folder, "check", "--no-cache", "good.pllm") & {
+        "numpy",
+        "cppyy",
+        "pygls",
+        "asyncio",
+        "rich",
+        "yaml",
+    }
     pllm(folder, "check", "good.pllm")
     assert not loaded(folder, "check", "good.pllm") & {"lark", "rich", "click", "msgspec", "numpy"}
