@@ -136,7 +136,7 @@ def _covers(new: AdversaryRule, old: AdversaryRule) -> bool:
     return (
         _STRENGTH.get(new.kind, -1) >= _STRENGTH.get(old.kind, 3)
         and set(old.among) <= set(new.among)
-        and min(new.count, len(old.among)) >= old.count
+        and new.count >= min(old.count, len(old.among))
     )
 
 
