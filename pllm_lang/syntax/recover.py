@@ -19,6 +19,7 @@ from pllm_lang.syntax.trouble import (
     is_top_level,
     line_end,
     line_start,
+    shift,
     token,
 )
 
@@ -51,6 +52,8 @@ _RECORDS = (
     ),
     *("stock", "sweep"),
 )
+# How far behind the beginning of its line a trouble still tells that the line stands at a wrong place.
+_NEAR = 2
 HEADS = _HEADS | {kind: f"{kind} x" for kind in _RECORDS}
 DECLARATIONS = frozenset(
     [*_RECORDS, "import", "const", "format", "operator", "component", "policy", "model", "plan", "block"]
@@ -67,6 +70,9 @@ def recover(trouble: Trouble, stack: Stack, intended: str) -> int:
     _drop_line(trouble, stack)
     start = line_start(trouble, trouble.at)
     if is_margin_declaration(trouble, start) and _close_blocks(trouble, stack, start):
+        return start
+    if (missing := missing_closers(trouble)) > 0:
+        _feed(trouble, stack, "} " * missing)
         return start
     if is_head and _fits_head(trouble, intended):
         brace = _find_brace(trouble, margin)
@@ -99,6 +105,35 @@ def _drop_line(trouble: Trouble, stack: Stack) -> None:
         return
     _feed(trouble, stack, line_end(trouble) or "import")
     stack.cut(len(stack.states) - 1)
+
+
+def missing_closers(trouble: Trouble) -> int:
+    """How many blocks should have ended before this line, by its margin, so that it can be read."""
+    start = line_start(trouble, trouble.at)
+    if trouble.first < start or trouble.at > start + _NEAR:
+        return 0
+    kinds = [token(trouble, index).kind for index in range(start, trouble.at + 1)]
+    states = list(trouble.states[: trouble.level])
+    closer = trouble.machine.table.literals["}"]
+    for count, brace in enumerate(reversed(open_braces(trouble, start)), 1):
+        outdented = column(trouble, start) <= column(trouble, line_start(trouble, brace))
+        if not outdented or not shift(trouble.machine, states, closer):
+            return 0
+        if fits(trouble, *kinds, states=tuple(states)):
+            return count
+    return 0
+
+
+def open_braces(trouble: Trouble, limit: int) -> list[int]:
+    """The indexes of the `{` before a token that are not closed before it, the outermost first."""
+    opened: list[int] = []
+    for index in range(limit):
+        text = trouble.tokens[index][2]
+        if text == "{":
+            opened.append(index)
+        elif text == "}" and opened:
+            opened.pop()
+    return opened
 
 
 def is_margin_declaration(trouble: Trouble, index: int) -> bool:
@@ -136,12 +171,16 @@ def _fits_head(trouble: Trouble, word: str) -> bool:
 
 
 def _find_brace(trouble: Trouble, margin: int) -> int | None:
-    """The `{` that opens the body whose head is broken."""
-    for index in range(max(trouble.at, trouble.first + 1), len(trouble.tokens) - 1):
-        if index > trouble.at and is_line_first(trouble, index) and column(trouble, index) <= margin:
+    """The `{` that opens the body whose head is broken: on its line, or on a later one inside its parentheses."""
+    depth = 0
+    for index in range(trouble.first, len(trouble.tokens) - 1):
+        text = trouble.tokens[index][2]
+        is_new = index > trouble.at and is_line_first(trouble, index)
+        if is_new and (depth <= 0 or column(trouble, index) <= margin):
             return None
-        if trouble.tokens[index][2] == "{" and not _is_list_of_names(trouble, index):
+        if text == "{" and index >= trouble.at and not _is_list_of_names(trouble, index):
             return index
+        depth += (text in ("(", "[")) - (text in (")", "]"))
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pllm_lang.syntax.recover import HEADS, is_margin_declaration
+from pllm_lang.syntax.recover import HEADS, is_margin_declaration, missing_closers
 from pllm_lang.syntax.slips.slip import Slip, edit, label, slip
 from pllm_lang.syntax.trouble import (
     Token,
@@ -60,7 +60,8 @@ def missing_comma(trouble: Trouble) -> Slip | None:
 def unclosed_block(trouble: Trouble) -> Slip | None:
     """A `{` without its `}`: found where the next declaration begins, or at the end of the file."""
     start = line_start(trouble, trouble.at)
-    if not is_end(trouble) and not (is_margin_declaration(trouble, start) and trouble.at <= start + 1):
+    is_next = is_margin_declaration(trouble, start) and trouble.at <= start + 1
+    if not is_end(trouble) and not is_next and not missing_closers(trouble):
         return None
     found = _blame(trouble, trouble.at if is_end(trouble) else start)
     if found is None:
@@ -69,7 +70,7 @@ def unclosed_block(trouble: Trouble) -> Slip | None:
     opener = token(trouble, brace)
     head = token(trouble, line_start(trouble, brace)).text
     labels = (
-        [label(trouble, token(trouble, start), "a new declaration begins here")]
+        [label(trouble, token(trouble, start), "what begins here does not belong into it")]
         if not is_end(trouble)
         else []
     )
