@@ -69,7 +69,8 @@ def _step(move: Move, trace: Trace) -> Step:
     where = tuple(show_index(i) for i in mask.leaf[1])
     name = trace.atoms[mask.draw].name
     modulus = mask.rest.modulus
-    return Step(move.term.number, name, mask.coefficient, mask.divided, modulus, where, mask.distance)
+    term = move.term
+    return Step(term.number, name, mask.coefficient, mask.divided, modulus, where, mask.distance, term.part)
 
 
 def _endings(solution: Solution) -> tuple[Ended, ...]:
