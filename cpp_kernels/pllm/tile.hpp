@@ -10,6 +10,7 @@ using Loaded = Isa::Bytes __attribute__((aligned(vector_bytes), may_alias));
 using Stored = Isa::Sums __attribute__((aligned(sizeof(Isa::Sums)), may_alias));
 constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
+constexpr long stream_ahead = 2048;    // bytes that a single tile fetches ahead of itself: it reads memory only once
 constexpr long fetching_tiles = 4;     // that share the fetching of the next chunk
 
 // Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
@@ -60,6 +61,10 @@ void tile(const Strip& strip, long row, int from) {
   for (long step = strip.width / Isa::group; step > 0; --step, weights += step_bytes, digits += Isa::group, ahead += pace) {
     if (pace > 0) __builtin_prefetch(ahead);
     if (pace > 64) __builtin_prefetch(ahead + 64);
+    if (pace > 128) {
+      __builtin_prefetch(ahead + 128);
+      __builtin_prefetch(ahead + 192);
+    }
     Isa::Weights loaded[Columns];
     load_weights<Bits, Columns>(weights, loaded);
 #pragma GCC unroll 8
@@ -109,9 +114,13 @@ void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
 // `rows` digit rows. One tile reads all its weights at once; more share each chunk of weights while it is near.
 template <int Bits, class Done>
 void multiply_strip(Strip strip, long rows, Done& done) {
-  if (rows <= Isa::rows) return multiply_chunk<Bits>(strip, rows, true, done);
-  const long tiles = (rows + Isa::rows - 1) / Isa::rows;
   const long step_bytes = panel * Isa::group * Bits / 8;
+  if (rows <= Isa::rows) {
+    strip.ahead = strip.weights + stream_ahead;
+    strip.pace = strip.near ? 0 : step_bytes;
+    return multiply_chunk<Bits>(strip, rows, true, done);
+  }
+  const long tiles = (rows + Isa::rows - 1) / Isa::rows;
   strip.pace = strip.near ? 0 : step_bytes / (tiles < fetching_tiles ? tiles : fetching_tiles);
   for (long left = strip.width; left > 0; left -= chunk) {
     strip.width = left < chunk ? left : chunk;
