@@ -27,7 +27,7 @@ class Use(msgspec.Struct):
 
 
 LEADING = {"s": (2,), "h": (2,), "b": (), "t": (2,)}
-DIMENSIONS = {"v": 4, "d": 4, "k": 3, "m": 2, "n": 3, "t": 3, "u": 4, "h": 2}
+DIMENSIONS = {"b": 2, "v": 4, "d": 4, "k": 3, "m": 2, "n": 3, "t": 3, "u": 4, "h": 2}
 
 
 @st.composite
@@ -102,6 +102,7 @@ NUMBERS = {
     ("slice", "axis"): [-1, 0, 1],
     ("slice", "start"): [0, 1],
     ("slice", "stop"): [2],
+    ("split_heads", "heads"): [1, 2, 4],
     ("split", "at"): [0, 1],
     ("concat", "axis"): [-1, 0],
     ("top_k", "k"): [1],
