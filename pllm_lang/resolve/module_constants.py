@@ -11,6 +11,7 @@ from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.resolve.units import Problem
 from pllm_lang.resolve.uses import names_of
 from pllm_lang.syntax.nodes import Anchor, Const, File, Name
+from pllm_lang.text.article import with_article
 from pllm_lang.text.finding import Finding
 
 # A constant that failed has its own finding; whoever stands on it says nothing more.
@@ -80,7 +81,9 @@ class _Table:
 
     def _no_constant(self, name: str) -> Problem:
         if name in self.names:
-            return Problem("names.wrong_kind", f"`{name}` is a {self.names[name].kind}, not a constant")
+            return Problem(
+                "names.wrong_kind", f"`{name}` is {with_article(self.names[name].kind)}, not a constant"
+            )
         help_ = did_you_mean(name, [*self.decls, *self.values])
         return Problem("names.unknown", f"no constant `{name}` is declared here", help_)
 

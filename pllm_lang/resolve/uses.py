@@ -51,13 +51,13 @@ def parts(expr: Expr | Spread | Entry) -> tuple[Expr | Spread | Entry, ...]:
             return ()
 
 
-def names_of(expr: Expr | Spread | Entry, callees: bool = False) -> Iterator[Name]:
-    """Every name that an expression reads; names that are called only where `callees`."""
+def names_of(expr: Expr | Spread | Entry) -> Iterator[Name]:
+    """Every name that an expression reads; names that are called do not count."""
     if isinstance(expr, Name):
         yield expr
     for part in parts(expr):
-        if callees or not (isinstance(expr, Call) and part is expr.callee and isinstance(part, Name)):
-            yield from names_of(part, callees)
+        if not (isinstance(expr, Call) and part is expr.callee and isinstance(part, Name)):
+            yield from names_of(part)
 
 
 def collect_names(expr: Expr, into: set[str]) -> None:

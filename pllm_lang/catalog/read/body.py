@@ -13,6 +13,7 @@ from pllm_lang.catalog.records import Clause
 from pllm_lang.catalog.walk import size
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 from pllm_lang.text.finding import Label, Span
 
 # Numbers, names and operations of one clause, lists included.
@@ -108,8 +109,8 @@ def _add_field(kind: str, item: syn.Field, ctx: Context, body: Body) -> None:
     spec = spec_of(kind, name) or _operator_slot(kind, name, ctx)
     if spec is None:
         known = [s.name for s in FIELDS[kind]]
-        help_ = did_you_mean(name, known) or f"the fields of a {kind} are " + ", ".join(known)
-        ctx.report("records.unknown_field", f"a {kind} has no field `{name}`", place, help_)
+        help_ = did_you_mean(name, known) or f"the fields of {with_article(kind)} are " + ", ".join(known)
+        ctx.report("records.unknown_field", f"{with_article(kind)} has no field `{name}`", place, help_)
         return
     before = len(ctx.findings)
     value = to_expr(item.value, ctx.without_names() if spec.accepts in ("word", "words") else ctx, item)
@@ -129,5 +130,5 @@ def _operator_slot(kind: str, name: str, ctx: Context) -> FieldSpec | None:
 def _report_misplaced(kind: str, item: syn.Item, ctx: Context) -> None:
     name = item_name(item)
     homes = ", ".join(sorted(k for k, items in ITEMS.items() if name in items)) or "a protocol"
-    message = f"`{name}` has no meaning in a {kind}"
+    message = f"`{name}` has no meaning in {with_article(kind)}"
     ctx.report("records.misplaced_item", message, ctx.span(item), f"it belongs to: {homes}")

@@ -99,6 +99,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("constants", "map", "tables and coefficients of its formula"),
         FieldSpec("formula", "expression", "what it computes instead of the operator's meaning"),
         FieldSpec("defects", "list", "known defects, by version and feature"),
+        FieldSpec("properties", "words", "what a policy may forbid of it: experimental, online_preparation, ..."),
         FieldSpec("keeps", "words", "what a pass leaves unchanged"),
         FieldSpec("needs", "words", "what a pass asks of a model"),
         FieldSpec("own_params", "words", "parameters that the registry of the SDK does not know"),

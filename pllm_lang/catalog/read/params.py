@@ -10,6 +10,7 @@ from pllm_lang.catalog.read.expressions import COMPARISONS, to_expr
 from pllm_lang.catalog.records import OperandSpec, ParamSpec
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 
 PARAM_KINDS = (
     "integer", "real", "boolean", "word", "text", "format", "list", "party", "component", "ratio", "shape",
@@ -93,7 +94,9 @@ def _allowed(node: syn.Expr, kind: str, param: syn.Param, ctx: Context) -> Expr 
             return to_expr(node.right, ctx.without_names() if kind == "word" else ctx, param)
         case syn.Binary():
             if kind not in _NUMERIC:
-                ctx.report("records.wrong_value", f"a {kind} cannot be compared", ctx.span(param, node))
+                ctx.report(
+                    "records.wrong_value", f"{with_article(kind)} cannot be compared", ctx.span(param, node)
+                )
                 return None
             return Apply(node.op, (Ref(param.name.id), to_expr(node.right, ctx, param)))
         case syn.Call():

@@ -10,6 +10,7 @@ from pllm_lang.catalog.read.fields import FieldSpec
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.resolve.units import Problem, read_quantity
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 from pllm_lang.text.finding import Span
 
 # Fields that name declarations, and the kinds that will do.
@@ -71,7 +72,9 @@ def _check_reference(spec: FieldSpec, part: Expr, place: Span, ctx: Context) -> 
         help_ = did_you_mean(name, known) or "declare it, or import it"
         ctx.report("names.unknown", f"no {kinds[0]} `{name}` is known here", place, help_)
     elif found.kind not in kinds:
-        message = f"`{found.name}` is declared as {found.kind}, and `{spec.name}` names {kinds[0]}s"
+        message = (
+            f"`{found.name}` is {with_article(found.kind)}, and `{spec.name}` takes {with_article(kinds[0])}"
+        )
         ctx.report("names.wrong_kind", message, place)
 
 
@@ -81,7 +84,9 @@ def _check_words(kind: str, spec: FieldSpec, value: Expr, place: Span, ctx: Cont
     for one in words:
         if one not in spec.allowed:
             help_ = did_you_mean(one, spec.allowed) or "it may be " + ", ".join(spec.allowed)
-            ctx.report("records.wrong_value", f"`{one}` is no `{spec.name}` of a {kind}", place, help_)
+            ctx.report(
+                "records.wrong_value", f"`{one}` is no `{spec.name}` of {with_article(kind)}", place, help_
+            )
 
 
 def _is_word(value: Expr) -> bool:

@@ -22,6 +22,7 @@ from pllm_lang.ir.words import show_expr
 from pllm_lang.resolve.constants import Fault, evaluate, evaluate_integer, evaluate_number
 from pllm_lang.resolve.modules import ConstValue
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 
 Arguments: TypeAlias = dict[str, syn.Entry]
 Params: TypeAlias = tuple[tuple[str, ex.Expr], ...]
@@ -212,7 +213,7 @@ def _report_no_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> No
     binding = ctx.frame.module.scope.get(name)
     span = span_of(ctx, anchor, callee)
     if binding is not None:
-        report(ctx, "names.wrong_kind", f"`{name}` is a {binding.kind}, not a component", span)
+        report(ctx, "names.wrong_kind", f"`{name}` is {with_article(binding.kind)}, not a component", span)
         return
     help = suggest(ctx, name, declared(ctx, "component")) or "import it, for example from `std.components`"
     message = f"no component `{name}` is defined here" if name else "a component's name is needed here"

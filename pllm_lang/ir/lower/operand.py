@@ -31,6 +31,7 @@ from pllm_lang.ir.walk import family
 from pllm_lang.resolve.constants import Fault, evaluate
 from pllm_lang.resolve.modules import ConstValue
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 
 Typed: TypeAlias = tuple[Operand, TensorType]
 
@@ -73,7 +74,7 @@ def _report_no_value(ctx: Context, expr: syn.Name, anchor: syn.Anchor) -> None:
     if binding is None or binding.kind == "operator":
         report_unknown(ctx, expr.id, span)
         return
-    report(ctx, "names.wrong_kind", f"`{expr.id}` is a {binding.kind}, not a value", span)
+    report(ctx, "names.wrong_kind", f"`{expr.id}` is {with_article(binding.kind)}, not a value", span)
 
 
 def _whole(ctx: Context, named: Named, expr: syn.Name, anchor: syn.Anchor) -> Typed | None:

@@ -24,6 +24,7 @@ from pllm_lang.ir.lower.types import show_type
 from pllm_lang.ir.plan import UNKNOWN, Member, Operand, StateWrite, TensorType
 from pllm_lang.resolve.modules import Binding
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 from pllm_lang.text.finding import Span
 
 Results: TypeAlias = list[tuple[Operand, TensorType]]
@@ -108,7 +109,7 @@ def _report_callee(ctx: Context, step: syn.Step, callee: syn.Name) -> None:
     binding = scope.get(callee.id)
     span = span_of(ctx, step, callee)
     if binding is not None:
-        message = f"`{callee.id}` is a {binding.kind}, not an operator or a block"
+        message = f"`{callee.id}` is {with_article(binding.kind)}, not an operator or a block"
         help = "a component stands after `using`" if binding.kind == "component" else ""
         report(ctx, "names.wrong_kind", message, span, help)
         return

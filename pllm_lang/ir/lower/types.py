@@ -18,6 +18,7 @@ from pllm_lang.ir.lower.report import report, report_fault, span_of
 from pllm_lang.ir.plan import UNKNOWN, TensorType
 from pllm_lang.resolve.constants import Fault, evaluate_integer
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 
 
 def read_type(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> TensorType:
@@ -55,7 +56,7 @@ def _named_format(ctx: Context, name: syn.Name, anchor: syn.Anchor) -> int | Non
     record = ctx.library.get(binding.key)
     if not isinstance(record, Format):
         if binding.kind != "format":  # else its declaration has a finding of its own
-            message = f"`{name.id}` is a {binding.kind}, not a format"
+            message = f"`{name.id}` is {with_article(binding.kind)}, not a format"
             report(ctx, "types.not_a_format", message, span_of(ctx, anchor, name))
         return None
     index = ctx.format_index[binding.key] = intern_format(ctx, record)
