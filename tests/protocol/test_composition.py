@@ -10,7 +10,7 @@ import pytest
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol import compose
-from pllm_lang.verify.protocol.compose import Composition, Instance, prove_composed_view
+from pllm_lang.verify.protocol.compose import Composition, Instance, prove_composed_view, prove_composition
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
 from tests.protocol import library as lib
 from tests.protocol.decoder import decoder
@@ -25,7 +25,7 @@ def test_an_80_layer_decoder_within_a_second() -> None:
     compose._own_view.cache_clear()
     compose._exact.cache_clear()
     start = time.process_time()
-    views = [prove_composed_view(plan, c) for c in COALITIONS]
+    views = prove_composition(plan, COALITIONS)
     spent = time.process_time() - start
     assert [v.verdict for v in views] == [Verdict.PROVED] * 3
     assert spent < 1
@@ -165,3 +165,15 @@ def test_material_adds_up() -> None:
     assert (need.bundle, need.unit, need.count) == ("beaver_multiply.triple", "call", (("", 1),))
     twice = msgspec.structs.replace(plan, instances=(*plan.instances, plan.instances[2]))
     assert cost_of_composition(twice).material[0].count == (("", 2),)
+
+
+def test_what_a_policy_lets_be_learnt_on_the_way() -> None:
+    """The same opening as above, allowed by name and not by an output."""
+    v = t(("n",))
+    steps = (
+        Instance(lib.replicated_reveal(), tuple((p, p) for p in lib.THREE), (("x", "x"),), (("z", "o"),)),
+    )
+    plan = Composition("opened", parties(*lib.THREE), (ir.Input("x", v, lib.replicated()),), (), steps)
+    refused, allowed = (prove_composition(plan, [["p0"]], a)[0] for a in (None, {"p0": (lib.X,)}))
+    assert refused.verdict is Verdict.REFUTED
+    assert allowed.verdict is Verdict.PROVED

@@ -15,7 +15,7 @@ Everything else is inlined and looked at as a whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -54,6 +54,20 @@ class Composition(msgspec.Struct, frozen=True):
     inputs: tuple[ir.Input, ...]
     outputs: tuple[ir.Output, ...]
     instances: tuple[Instance, ...]
+
+
+def prove_composition(
+    whole: Composition,
+    coalitions: Iterable[Iterable[str]],
+    allowed: Mapping[str, Sequence[ir.Expr]] | None = None,
+) -> tuple[View, ...]:
+    """A view for each coalition. `allowed[party]`: expressions over the values of the inputs of the whole."""
+    views: list[View] = []
+    for coalition in coalitions:
+        members = frozenset(coalition)
+        extra = [e for party in sorted(members) for e in (allowed or {}).get(party, ())]
+        views.append(prove_composed_view(whole, members, extra))
+    return tuple(views)
 
 
 def prove_composed_view(
