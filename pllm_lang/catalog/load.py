@@ -27,6 +27,9 @@ from pllm_lang.resolve.project import Parse, load
 from pllm_lang.syntax.parse import parse
 from pllm_lang.text.finding import Finding, Label, Span
 
+# Compiled libraries that stay in the user's cache: of the checkouts that were used last.
+MAX_CACHED = 8
+
 
 class Opened(msgspec.Struct, frozen=True):
     """A project, the library with the project's records, and all findings so far."""
@@ -78,12 +81,20 @@ def _read_compiled(key: str) -> Compiled:
         if found.key == key:
             return found
     compiled = compile_library()
-    try:
-        _cached(key).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write(_cached(key), compiled)
-    except OSError:
-        pass  # a cache that cannot be written costs time, not correctness
+    _keep(_cached(key), compiled)
     return msgspec.msgpack.decode(msgspec.msgpack.encode(compiled), type=Compiled)
+
+
+def _keep(target: Path, compiled: Compiled) -> None:
+    """Write a library of this checkout to the cache, and drop the oldest; a cache that fails costs only time."""
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write(target, compiled)
+        kept = sorted(target.parent.glob("stdlib-*.msgpack"), key=lambda path: path.stat().st_mtime_ns)
+        for path in kept[:-MAX_CACHED]:
+            path.unlink(missing_ok=True)
+    except OSError:
+        return
 
 
 def _cached(key: str) -> Path:

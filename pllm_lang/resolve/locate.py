@@ -139,9 +139,9 @@ def _package_folders() -> dict[str, str]:
 
 
 def _file_module(real: str, root: str) -> str:
-    real_root = os.path.realpath(root)
-    shown = os.path.relpath(real, real_root) if _inside(real, root) else real
-    return "./" + shown.replace(os.sep, "/").lstrip("/").removesuffix(SUFFIX)
+    """`./plans/mlp`; a file outside of the root keeps the way to it in its name, so that names stay distinct."""
+    shown = os.path.relpath(real, os.path.realpath(root))
+    return "./" + shown.replace(os.sep, "/").removesuffix(SUFFIX)
 
 
 def _inside(real: str, root: str) -> bool:

@@ -67,6 +67,15 @@ def test_a_damaged_compiled_library_is_not_believed(edited: Path) -> None:
     assert shipped_library().format("std.formats.q7") is not None
 
 
+def test_the_cache_keeps_the_last_few_libraries(edited: Path) -> None:
+    text = edited / "stdlib" / "formats.pllm"
+    for number in range(loading.MAX_CACHED + 2):
+        text.write_text(text.read_text() + f"const C{number} = {number}\n")
+        shipped_library.cache_clear()
+        assert shipped_library().exports["std.formats"].constants[f"C{number}"] == number
+    assert len(list((edited / "cache" / "pllm-lang").glob("stdlib-*.msgpack"))) == loading.MAX_CACHED
+
+
 def test_a_library_with_an_error_does_not_build(edited: Path) -> None:
     (edited / "stdlib" / "broken.pllm").write_text("pllm 1\nformat a = int(3, 1)\n")
     with pytest.raises(compiling.BrokenLibrary, match=r"records\.wrong_value"):

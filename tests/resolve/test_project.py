@@ -44,6 +44,16 @@ def test_a_module_imported_twice_is_read_once(tmp_path: Path) -> None:
     assert project.modules["./a"].constants["A"] == 4
 
 
+def test_a_file_outside_of_the_root_has_a_name_of_its_own(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    write(tmp_path, a="const A = 1\n")
+    write(inner, a="const A = 2\n")
+    project = load([str(tmp_path / "a.pllm"), str(inner / "a.pllm")], str(inner), {})
+    assert project.main == ("./../a", "./a")
+    assert project.modules["./../a"].constants == {"A": 1}
+
+
 def test_a_circle_of_modules_is_named_once(tmp_path: Path) -> None:
     write(tmp_path, a='import "b.pllm" [B]\nconst A = B\n', b='import "a.pllm" [A]\nconst B = A\n')
     findings = load([str(tmp_path / "a.pllm")], str(tmp_path), {}).findings
