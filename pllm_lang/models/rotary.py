@@ -27,7 +27,7 @@ from pllm_lang.models.limits import MAX_HINTS
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "default": ((), ()),
     "linear": (("factor",), ()),
-    "dynamic": (("factor",), ("original_max_position_embeddings",)),
+    "dynamic": (("factor",), ()),
     "yarn": (
         ("factor", "original_max_position_embeddings"),
         ("attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"),
@@ -51,7 +51,7 @@ def read_rotary(
     head_dim: int,
     *,
     theta: str = "10000",
-    partial: str = "1",
+    partial: str = "",
     pairing: Pairing = "split_half",
     layer_type: str = "",
     theta_keys: tuple[str, ...] = ("rope_theta", "rotary_emb_base"),
@@ -61,7 +61,8 @@ def read_rotary(
 ) -> Rotary:
     """The rotation of one layer type. `layer_type` picks an entry where `rope_parameters` has one for each
     type; `scaled=False` keeps a legacy `rope_scaling` away from it; `family_parameters` are read by the
-    adapter itself."""
+    adapter itself. `partial` is the share of a head that the family rotates by default, empty for a family that
+    rotates whole heads only."""
     scaling = _section(config, layer_type, scaled)
     base = config.optional_number(*theta_keys, positive=True)
     inner = None if scaling is None else scaling.optional_number("rope_theta", positive=True)
@@ -72,7 +73,13 @@ def read_rotary(
             key=config.name_of(*theta_keys),
         )
     kind = _kind(scaling)
-    share = _partial(config, scaling, partial, partial_keys)
+    share = _partial(config, scaling, partial or "1", partial_keys)
+    if not partial and share != 1 and kind != "proportional":
+        raise LoweringError(
+            "config.unsupported_value",
+            f"{config.name_of(*partial_keys)} is {share}, but this family rotates whole heads",
+            key=config.name_of(*partial_keys),
+        )
     dims = head_dim if kind == "proportional" else floor(head_dim * share)
     if dims % 2 or dims <= 0 or dims > head_dim:
         raise LoweringError(

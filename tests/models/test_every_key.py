@@ -61,6 +61,39 @@ def test_every_key_is_followed_or_refused(model_type: str, tmp_path: Path) -> No
     assert tried >= 10
 
 
+ROTARY: dict[str, dict[str, Any]] = {
+    "default": {"rope_type": "default", "rope_theta": 50.0},
+    "partial": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5},
+    "linear": {"rope_type": "linear", "rope_theta": 1e4, "factor": 3.0},
+    "dynamic": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 3.0},
+    "yarn": {
+        "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 16,
+    },
+    "llama3": {
+        "rope_type": "llama3", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 16,
+        "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    },
+}  # fmt: skip
+PER_LAYER_TYPE = ("gemma3_text", "gemma4_text", "olmo3", "mimo_v2_flash")
+
+
+@pytest.mark.parametrize("model_type", sorted(TINY))
+def test_every_kind_of_rotary_positions_is_followed_or_refused(model_type: str, tmp_path: Path) -> None:
+    peer: Any = importlib.import_module("tests.models.transformers_peer")
+    base = {"model_type": model_type} | TINY[model_type]
+    _, before, _ = peer.compare(base, tmp_path / "base")
+    for kind, one in ROTARY.items():
+        both = {"full_attention": one, "sliding_attention": one}
+        changed = base | {"rope_parameters": both if model_type in PER_LAYER_TYPE else one}
+        if not peer.runs(changed):
+            continue
+        refusal = peer.refusal(changed)
+        if refusal is None:
+            check(peer, changed, "rope_parameters", before, tmp_path / kind)
+        else:
+            assert refusal.code == "config.unsupported_value"
+
+
 def check(peer: Any, config: dict[str, Any], key: str, before: np.ndarray, folder: Path) -> None:
     refusal = peer.refusal(config)
     if refusal is not None:

@@ -32,7 +32,7 @@ def read(config: ConfigReader) -> Decoder:
     glm = config.values.get("model_type") == "glm4_moe"
     basics = read_basics(config, GLM4_MOE if glm else DOTS1)
     bias = config.flag("attention_bias")
-    rotary = read_rotary(config, basics.head_dim, partial="0.5" if glm else "1")
+    rotary = read_rotary(config, basics.head_dim, partial="0.5" if glm else "")
     attention = plain_attention(basics, rotary, bias=bias, out_bias=bias and not glm)
     if not glm or config.flag("use_qk_norm"):
         attention = msgspec.structs.replace(attention, qk_norm=rms(basics))

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from pllm_lang.models.config_reader import ConfigReader
-from pllm_lang.models.decoder import Attention, Block, Decoder, Experts, Layer
+from pllm_lang.models.config_reader import ConfigReader, unsupported
+from pllm_lang.models.decoder import Attention, Block, Decoder, Experts, Layer, Rotary
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.families.deepseek import check_groups, sigmoid_router
 from pllm_lang.models.families.reading import (
@@ -67,11 +67,17 @@ def _pattern(config: ConfigReader, key: str, count: int, rule: Callable[[int], i
 def _attention(config: ConfigReader, basics: Basics) -> Attention:
     config.require("add_full_attention_sink_bias", default=False, among=(False,))
     rotary = read_rotary(config, basics.head_dim, theta=MIMO_V2.theta, partial="0.334", layer_type=FULL)
+    _require_unscaled(config, rotary)
     return msgspec.structs.replace(
         plain_attention(basics, rotary, bias=config.flag("attention_bias")),
         value_dim=config.size("v_head_dim", default=128),
         value_scale=_value_scale(config),
     )
+
+
+def _require_unscaled(config: ConfigReader, rotary: Rotary) -> None:
+    if rotary.kind != "default":
+        raise unsupported(config.name_of("rope_parameters", "rope_scaling"), rotary.kind, ("default",))
 
 
 def _value_scale(config: ConfigReader) -> str:
@@ -97,6 +103,7 @@ def _windowed(config: ConfigReader, basics: Basics) -> Attention:
         theta_keys=("swa_rope_theta",),
         scaled=False,
     )
+    _require_unscaled(config, rotary)
     past = config.optional_size("sliding_window_size")
     window = config.size("sliding_window", "attention_chunk_size", default=129)
     return msgspec.structs.replace(

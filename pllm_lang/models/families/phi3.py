@@ -31,7 +31,7 @@ def read(config: ConfigReader) -> Decoder:
         config.require(key, default=False, among=(False,))
     config.require("full_attn_mod", default=1, among=(1,))
     window = read_window(config)
-    attention = plain_attention(basics, read_rotary(config, basics.head_dim), window=window)
+    attention = plain_attention(basics, read_rotary(config, basics.head_dim, partial="1"), window=window)
     attention = msgspec.structs.replace(attention, fused="blocks")
     mlp = Mlp(basics.inner, basics.activation, fused=True)
     layer = pre_norm_layer(SLIDING if window else FULL, attention, mlp, rms(basics))

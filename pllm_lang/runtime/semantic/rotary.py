@@ -43,7 +43,7 @@ def rotary_rates(attributes: Mapping[str, Attribute], length: int) -> tuple[Arra
         case "linear":
             return rates / number("factor"), 1.0
         case "dynamic":
-            limit = original or number("max_positions")
+            limit = number("max_positions")
             if length > limit:
                 grown = number("factor") * length / limit - (number("factor") - 1)
                 rates = (theta * grown ** (dims / (dims - 2))) ** -exponents
