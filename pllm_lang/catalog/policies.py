@@ -11,7 +11,7 @@ from fractions import Fraction
 import msgspec
 
 from pllm_lang.catalog.closed import closed_value
-from pllm_lang.catalog.expr import ListOf
+from pllm_lang.catalog.expr import ListOf, MapOf
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import AdversaryRule, AnyRecord, ClaimRule, Policy
 from pllm_lang.catalog.walk import names_in
@@ -119,9 +119,21 @@ def loosened(base: Policy, policy: Policy) -> list[str]:
         else []
     )
     found += [f"[{', '.join(sorted(group))}] need not be independent" for group in apart]
+    found += _versions_loosened(base, policy)
     for claim in policy.claims:
         found += _claim_loosened(claim, [c for c in base.claims if c.claim == claim.claim])
     return found
+
+
+def _versions_loosened(base: Policy, policy: Policy) -> list[str]:
+    """Accepted versions may be stated for more components, never otherwise for one: ranges are not compared."""
+    old, new = base.fields.get("versions"), policy.fields.get("versions")
+    if not isinstance(old, MapOf) or new is None:
+        return []
+    stated = dict(new.entries) if isinstance(new, MapOf) else {}
+    return [
+        f"it accepts other versions of `{name}`" for name, value in old.entries if stated.get(name) != value
+    ]
 
 
 def _groups(policy: Policy) -> list[frozenset[str]]:
