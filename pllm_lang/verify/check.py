@@ -18,7 +18,7 @@ from pllm_lang.ir.plan import Plan, Requirement
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.ir.walk import nodes
 from pllm_lang.text.finding import Finding, Severity, Span, Verdict
-from pllm_lang.verify.flow import MAX_WALKED, Flow, TooLongError, flow
+from pllm_lang.verify.flow import MAX_WALKED, MAX_WALKED_AGAIN, Flow, TooLongError, flow
 from pllm_lang.verify.hosting import ExperimentView, hosts_of
 from pllm_lang.verify.judge import judge_step
 from pllm_lang.verify.obligation import NotAsked, Obligation
@@ -135,7 +135,8 @@ def _too_long(plan: Plan, source_map: SourceMap, lowering: tuple[Finding, ...]) 
     place = source_map.plan
     finding = Finding(
         "limits.too_many_steps",
-        f"this plan runs more than {MAX_WALKED} different steps; a check walks no more",
+        f"this plan runs more than {MAX_WALKED} different steps, or more than {MAX_WALKED_AGAIN} in turns of repeats "
+        "whose facts never repeat; a check walks no more",
         Span(place.file, place.start, place.end),
         severity=Severity.ERROR,
         verdict=Verdict.UNPROVED,

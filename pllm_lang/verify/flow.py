@@ -25,7 +25,7 @@ from pllm_lang.ir.plan import (
     Step,
     TensorType,
 )
-from pllm_lang.verify.initial import constant_facts, stated_facts
+from pllm_lang.verify.initial import constant_facts, stated_bounds, stated_facts
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import Judged, Met, PlanView
 
@@ -34,6 +34,10 @@ MAX_WALKED = 100_000
 
 JudgeStep = Callable[[PlanView, Step, list[Facts], list[TensorType], list[Placement]], Judged]
 JudgeNode = Callable[[PlanView, StateWrite | Requirement, dict[int, Facts]], Iterable[Obligation]]
+
+
+MAX_WALKED_AGAIN = 12_000
+"""Of these, steps in turns of a repeat that no earlier turn stands for: their facts grow from turn to turn."""
 
 
 class TooLongError(Exception):
@@ -67,6 +71,8 @@ class _Walk(msgspec.Struct):
     by_number: list[Facts]
     judged: dict[Any, Judged]
     steps: int = 0
+    steps_again: int = 0
+    turn: int = 0
 
 
 def flow(plan: PlanView, judge_step: JudgeStep, judge_node: JudgeNode) -> Flow:
@@ -101,7 +107,7 @@ def _start(walk: _Walk) -> None:
 def _stated(walk: _Walk, given: Any) -> Facts:
     if given.type == UNKNOWN:
         return Facts()
-    return stated_facts(walk.plan.format_of(given.type), given.bounds)
+    return stated_facts(walk.plan.format_of(given.type), stated_bounds(given))
 
 
 def _give(walk: _Walk, value: int, type_: TensorType, facts: Facts, place: Placement) -> None:
@@ -142,7 +148,8 @@ def _value(operand: Operand) -> int:
 
 def _step(walk: _Walk, step: Step, captured: _Captured) -> None:
     walk.steps += 1
-    if walk.steps > MAX_WALKED:
+    walk.steps_again += walk.turn > 0
+    if walk.steps > MAX_WALKED or walk.steps_again > MAX_WALKED_AGAIN:
         raise TooLongError
     values = [_value(operand) for operand in step.operands]
     numbers, types, places = walk.numbers, walk.types, walk.places
@@ -188,11 +195,13 @@ def _repeat(walk: _Walk, repeat: Repeat, captured: _Captured) -> None:
         key = tuple(
             [(walk.numbers[c.inner], walk.types[c.inner], walk.places[c.inner]) for c in repeat.carried]
         )
-        again = key in runs
-        if again:
+        if key in runs:
             break
         body = _Captured([], [])
+        again = index > repeat.low
+        walk.turn += again
         _nodes(walk, repeat.body, body)
+        walk.turn -= again
         runs[key] = (body, 1)
         for carried in repeat.carried:
             _copy(walk, carried.next, carried.inner)

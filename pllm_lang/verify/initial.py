@@ -12,7 +12,7 @@ from pllm_lang.catalog.facts import MAX_KNOWN_ENTRIES, Facts, Interval, Known
 from pllm_lang.catalog.formats import format_facts, highest, lowest
 from pllm_lang.catalog.records import Format
 from pllm_lang.exact.number import exact
-from pllm_lang.ir.plan import Bound, Constant
+from pllm_lang.ir.plan import Bound, Constant, Input, State, Weight
 
 
 def format_range(format_: Format) -> Interval | None:
@@ -30,6 +30,11 @@ def stated_facts(format_: Format, bounds: Iterable[Bound]) -> Facts:
     ranged = any(bound.slot in ("min", "max", "max_abs") for bound in stated)
     base = Facts() if format_.kind == "float" and not ranged else format_facts(format_)
     return with_bounds(msgspec.structs.replace(base, error=0), stated)
+
+
+def stated_bounds(given: Input | Weight | State) -> tuple[Bound, ...]:
+    """What the plan states of a value, and what a facts file saw of it on data (listed as taken for granted)."""
+    return given.bounds if isinstance(given, State) else (*given.bounds, *given.assumed)
 
 
 def constant_facts(constant: Constant) -> Facts:

@@ -18,7 +18,7 @@ from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.clauses import judge_clause
 from pllm_lang.verify.cone import cone_of, only, value_types
-from pllm_lang.verify.initial import stated_facts
+from pllm_lang.verify.initial import stated_bounds, stated_facts
 from pllm_lang.verify.numbers import shown
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.report import name_of
@@ -85,7 +85,7 @@ def _free(plan: PlanView, cone: frozenset[int], types: dict[int, TensorType]) ->
             if one.type == UNKNOWN:
                 return None
             format_ = plan.format_of(one.type)
-            facts = stated_facts(format_, one.bounds)
+            facts = stated_facts(format_, stated_bounds(one))
             if facts.range is None:
                 return None
             found.append(Free(one.value, types[one.value].shape, format_, facts))

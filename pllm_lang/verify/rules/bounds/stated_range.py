@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pllm_lang.exact.number import exact
+from pllm_lang.exact.number import Exact, exact
 from pllm_lang.ir.plan import UNKNOWN, Bound, Input, State, Weight
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
@@ -12,6 +12,7 @@ from pllm_lang.verify.initial import format_range
 from pllm_lang.verify.limits import format_text
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.rules.bounds.contradiction import bound_text
 from pllm_lang.verify.view import PlanView
 
 CODE = "bounds.stated_range"
@@ -35,22 +36,23 @@ def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation
             given.value, f"no value is both at least {shown(low)} and at most {shown(high)}", str(low)
         )
         return
-    if limit is None:
+    outside = [v for v in (low, high) if limit and v is not None and not limit.low <= v <= limit.high]
+    if limit is not None and outside:
+        told = f"{shown(outside[0])} is outside {format_text(format_)}, which holds {shown_range(limit)}"
+        yield _refuted(given.value, told, str(outside[0]))
         return
-    for value in (low, high):
-        if value is not None and not limit.low <= value <= limit.high:
-            told = f"{shown(value)} is outside {format_text(format_)}, which holds {shown_range(limit)}"
-            yield _refuted(given.value, told, str(value))
-            return
-    yield Obligation(CODE, Verdict.PROVED, given.value)
+    seen = () if isinstance(given, State) else given.assumed
+    yield Obligation(
+        CODE, Verdict.PROVED, given.value, assumed=tuple(f"{bound_text(b)} was only seen on data" for b in seen)
+    )
 
 
-def _stated(bounds: tuple[Bound, ...]) -> tuple[int | None, int | None]:
+def _stated(bounds: tuple[Bound, ...]) -> tuple[Exact | None, Exact | None]:
     lows = [exact(b.limit) for b in bounds if b.slot == "min"] + [
         -exact(b.limit) for b in bounds if b.slot == "max_abs"
     ]
     highs = [exact(b.limit) for b in bounds if b.slot in ("max", "max_abs")]
-    return max(lows, default=None), min(highs, default=None)  # type: ignore[return-value]
+    return max(lows, default=None), min(highs, default=None)
 
 
 def _refuted(value: int, message: str, at: str) -> Obligation:
