@@ -26,6 +26,7 @@ import numpy as np
 from pllm_lang.runtime.engine import MaskedGEMM
 from pllm_lang.runtime.startup import kernels
 
+FEWEST_ROUNDS = 3
 SHAPES = (
     (896, 896, 16),
     (896, 896, 128),
@@ -195,7 +196,7 @@ def measure(
     sdk: Worker | None,
     torch: Worker | None,
 ) -> Row:
-    """Every party in turn, until the time is up and there were at least five rounds."""
+    """Every party in turn, until the time is up and there were at least FEWEST_ROUNDS."""
     work = shape[0] * shape[1] * shape[2] / 1e9
     call = product_call(engine, operation, shape)
     digits = (HALF_DIGITS if kernels().loaded.instruction_set in {"avx2", "scalar", "neon"} else BYTE_DIGITS)[
@@ -215,7 +216,7 @@ def measure(
     limits: list[float] = []
     others: dict[str, list[float]] = {"sdk": [], "onednn": []}
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(ours) < 5:
+    while time.perf_counter() < end or len(ours) < FEWEST_ROUNDS:
         before = instruction_limit()
         mine = timed(call, times, clock)
         limit = (before + instruction_limit()) / 2 * min(engine.threads, len(os.sched_getaffinity(0)))
@@ -248,7 +249,7 @@ def measure_bandwidth(engine: MaskedGEMM, seconds: float) -> dict[str, float]:
         call()
     end = time.perf_counter() + seconds * 4
     rounds = 0
-    while time.perf_counter() < end or rounds < 5:
+    while time.perf_counter() < end or rounds < FEWEST_ROUNDS:
         rounds += 1
         best = read_bandwidth(buffer)
         for name, call in calls.items():
@@ -263,9 +264,9 @@ def measure_bandwidth(engine: MaskedGEMM, seconds: float) -> dict[str, float]:
 def measure_small(engine: MaskedGEMM, sdk: Worker | None) -> dict[str, float]:
     """Microseconds of a (64, 64) call from Python, and the SDK's over ours."""
     found: dict[str, float] = {}
-    for operation in BYTES:
+    for operation, dtype in BYTES.items():
         call, times = product_call(engine, operation, (64, 64, 1)), 400
-        request = {"operation": operation, "shape": (64, 64, 1), "dtype": np.dtype(BYTES[operation]).name}
+        request = {"operation": operation, "shape": (64, 64, 1), "dtype": np.dtype(dtype).name}
         request |= {"below": min(below(operation), 127) if operation == "clear" else below(operation)}
         timed(call, times)
         rounds = [
@@ -291,7 +292,7 @@ def measure_threads(seconds: float) -> dict[str, float]:
             call()
         ratios: list[float] = []
         end = time.perf_counter() + seconds
-        while time.perf_counter() < end or len(ratios) < 5:
+        while time.perf_counter() < end or len(ratios) < FEWEST_ROUNDS:
             ratios.append(timed(calls[0], 1, time.perf_counter) / timed(calls[1], 1, time.perf_counter))
         found[f"{operation}, 2 threads over 1"] = statistics.median(ratios)
     return found

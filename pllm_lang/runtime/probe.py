@@ -56,10 +56,10 @@ def _ask() -> str:
             "CLING_STANDARD_PCH and EXTRA_CLING_ARGS=-march=x86-64 to make a portable precompiled header"
         )
     lines = (done.stderr or done.stdout).strip().splitlines()
-    last = next((line for line in reversed(lines) if "rror" in line), lines[-1] if lines else "")
+    told = next((line for line in lines if "rror:" in line), lines[-1] if lines else "")
     return (
         "cppyy does not work here; it needs the C++ headers of the system (Debian: apt install "
-        f"libstdc++-12-dev). It said: {last.strip()}"
+        f"libstdc++-12-dev). It said: {told.strip()}"
     )
 
 
