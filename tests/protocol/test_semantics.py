@@ -413,3 +413,25 @@ def test_a_leak_of_smaller_residues_must_be_one_of_the_ring() -> None:
     report = prove_protocol(protocol, [["b"]], {"b": (ir.Scale(2, X),)})
     assert Run(protocol, 1, 1 << 10).independent(frozenset(["b"]), (ir.Scale(2, X),))
     assert report.views[0].verdict is Verdict.UNPROVED
+
+
+def test_an_allowed_output_changes_from_execution_to_execution() -> None:
+    """w1 + s once, w2 + y*s + r with y new each time: two executions give s away, though y may be learnt."""
+    kept = {"lifetime": "session"}
+    body = (
+        ir.Draw("s", V, ("a",), **kept),  # type: ignore[arg-type]
+        ir.Draw("r", V, ("a",), **kept),  # type: ignore[arg-type]
+        ir.Assign("a", "u", add(ref("w1"), ref("s"))),
+        ir.Send("a", ("b",), "u"),
+        ir.Assign("a", "v", add(ref("w2"), ir.Mul(X, ref("s")), ref("r"))),
+        ir.Send("a", ("b",), "v"),
+        ir.Assign("a", "y", X),
+        ir.Send("a", ("b",), "y"),
+    )
+    secrets = tuple(ir.Input(n, V, FROM_A, lifetime="session") for n in ("w1", "w2"))
+    for given in (ir.Input("x", V, FROM_A), ir.Input("x", V, ir.Clear(("a", "b")))):
+        protocol = two(body, *secrets, given, outputs=(ir.Output("y", V, ir.Clear(("b",)), X),))
+        assert view(protocol).verdict is not Verdict.PROVED
+    constant = ir.Input("x", V, FROM_A, lifetime="session")
+    protocol = two(body, *secrets, constant, outputs=(ir.Output("y", V, ir.Clear(("b",)), X),))
+    assert view(protocol).verdict is Verdict.PROVED

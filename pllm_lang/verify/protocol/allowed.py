@@ -17,17 +17,20 @@ from pllm_lang.verify.protocol import polynomial as pl
 from pllm_lang.verify.protocol.atoms import Atom, Atoms, homomorphic
 from pllm_lang.verify.protocol.polynomial import Mono, Poly
 from pllm_lang.verify.protocol.problem import Problem
+from pllm_lang.verify.protocol.scopes import UNKNOWN, Scope, deepest
 from pllm_lang.verify.protocol.substitution import substitute
 
 MAX_USES = 16
 
 
 class Allowed(msgspec.Struct, frozen=True):
-    """`equations`: (output, secret atom, its value); `others`: outputs to subtract."""
+    """`equations`: (output, secret atom, its value); `others`: outputs to subtract; `scopes` of the
+    outputs' atoms."""
 
     atoms: Atoms
     equations: tuple[tuple[str, int, Poly], ...]
     others: tuple[Poly, ...]
+    scopes: dict[int, Scope]
 
     def rewrite(self, poly: Poly) -> Poly:
         for _, secret, value in self.equations:
@@ -40,6 +43,7 @@ def learn(problem: Problem) -> tuple[Allowed, frozenset[int]]:
     atoms, known = problem.atoms, set(problem.known)
     equations: list[tuple[str, int, Poly]] = []
     others: list[Poly] = []
+    scopes: dict[int, Scope] = {}
     for place, (name, given) in enumerate(problem.outputs):
         poly = given
         for _, secret, value in equations:
@@ -53,6 +57,8 @@ def learn(problem: Problem) -> tuple[Allowed, frozenset[int]]:
         mono, secret, inverse = pick
         seen = atoms.add(Atom(f"output {place}", "seen", poly.modulus, poly.shape))
         known.add(seen)
+        inside = [a for a in atoms.in_poly(given) if atoms[a].kind != "call"]
+        scopes[seen] = deepest(problem.scopes.get(a, UNKNOWN) for a in inside) or UNKNOWN
         rest = Poly(poly.modulus, poly.shape, {m: c for m, c in poly.terms.items() if m != mono})
         value = pl.add(pl.whole(seen, poly.modulus, poly.shape), pl.scale(-1, rest))
         value = pl.scale(pow(poly.terms[mono], -1, poly.modulus), value)
@@ -60,7 +66,7 @@ def learn(problem: Problem) -> tuple[Allowed, frozenset[int]]:
         equations = [(n, s, substitute(v, secret, value, atoms)) for n, s, v in equations]
         others = [substitute(o, secret, value, atoms) for o in others]
         equations.append((name, secret, value))
-    return Allowed(atoms, tuple(equations), tuple(others)), frozenset(known)
+    return Allowed(atoms, tuple(equations), tuple(others), scopes), frozenset(known)
 
 
 def _unknown_part(poly: Poly, known: set[int], atoms: Atoms) -> Poly:

@@ -27,7 +27,7 @@ from pllm_lang.verify.protocol.atoms import Atoms, homomorphic
 from pllm_lang.verify.protocol.polynomial import Leaf, Mono, Poly
 from pllm_lang.verify.protocol.problem import Problem
 from pllm_lang.verify.protocol.ranges import integer_range
-from pllm_lang.verify.protocol.scopes import Scope, deepest
+from pllm_lang.verify.protocol.scopes import UNKNOWN, Scope, deepest
 from pllm_lang.verify.protocol.sizes import is_symbolic
 
 
@@ -60,7 +60,8 @@ def find_mask(term: Poly, draw: int, problem: Problem, scopes: dict[int, Scope])
         if "a" in rules:
             return None
         inverse = (ix.ZERO,) * len(term.shape)
-    scope = deepest(scopes[a] for a in atoms.in_poly(term) if a in scopes)
+    inside = [a for a in atoms.in_poly(term) if atoms[a].kind != "call"]
+    scope = deepest(scopes.get(a, UNKNOWN) for a in inside)
     if scope is None or (scope != scopes[draw] and "f" in rules):
         return None
     free = {m: c for m, c in term.terms.items() if not any(draw in atoms.inside(a) for a, _ in m[1])}

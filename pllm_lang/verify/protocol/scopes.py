@@ -17,6 +17,8 @@ Scope: TypeAlias = tuple[int, tuple[int, ...]]
 
 LEVELS = {"weights": 0, "session": 1, "request": 2, "execution": 3}
 LONGEST: Scope = (0, ())
+UNKNOWN: Scope = (9, ())
+"""Of a thing whose scope is not known: deeper than any, so that nothing masks it."""
 
 
 def scope_of(lifetime: str, loops: tuple[int, ...]) -> Scope:

@@ -55,7 +55,7 @@ def solve(problem: Problem) -> Solution:
     allowed, known = learn(problem)
     terms = tuple(_replaced(t, allowed.rewrite(t.poly)) for t in problem.terms)
     search = _Search(problem, allowed)
-    start = State(search.simplified(terms, known), known, dict(problem.scopes), ())
+    start = State(search.simplified(terms, known), known, problem.scopes | allowed.scopes, ())
     found = search.run(start)
     end = found or search.best or start
     stuck = tuple(t for t in end.terms if search.keeps_secret(t.poly, end.known))
