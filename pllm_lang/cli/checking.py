@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import Plan
 from pllm_lang.syntax.parse import Parsed, parse
-from pllm_lang.text.finding import Finding
+from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.source import Source
 from pllm_lang.verify.check import PlanReport, check_experiment, check_plan
 
@@ -67,20 +67,25 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
 
     opened = open_project(paths, root, buffers, parse_keeping_comments)
     project = opened.project
-    reports = tuple(
-        report
-        for name in project.main
-        for report in check_module(project, opened.library, project.modules[name])
-    )
-    protocols = tuple(
-        report for name in project.main for report in check_protocols(project.modules[name], opened.library)
-    )
+    broken = _broken_files(opened.findings)
+    main = [module for name in project.main if (module := project.modules[name]).source.name not in broken]
+    reports = tuple(report for module in main for report in check_module(project, opened.library, module))
+    protocols = tuple(report for module in main for report in check_protocols(module, opened.library))
     findings = [
-        *opened.findings,
+        *(finding for finding in opened.findings if _is_own(finding, broken)),
         *(finding for report in (*protocols, *reports) for finding in report.findings),
     ]
     sources = {module.source.name: module.source for module in project.modules.values()}
     return Checked(tuple(findings), reports, sources, comments, tuple(_read(project)), opened, protocols)
+
+
+def _broken_files(findings: Iterable[Finding]) -> set[str]:
+    """Files with syntax errors. What else is missing in them is a consequence, and one slip costs one message."""
+    return {f.span.file for f in findings if f.code.startswith("syntax.") and f.severity is Severity.ERROR}
+
+
+def _is_own(finding: Finding, broken: set[str]) -> bool:
+    return finding.span.file not in broken or finding.code.startswith("syntax.")
 
 
 def check_protocols(module: Module, library: Library) -> Iterator[ProtocolReport]:
