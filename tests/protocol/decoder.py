@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pllm_lang.ir import protocol as ir
-from pllm_lang.verify.protocol.compose import Composition, Instance
+from pllm_lang.verify.protocol.inlining import Composition, Instance
 from tests.protocol.library import Z64, masked_linear, parties, ref, t
 
 ROLES = tuple((p, p) for p in ("client", "preparation", "inference"))

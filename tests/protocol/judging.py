@@ -14,7 +14,8 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.protocol.compose import Composition, inlined, prove_composed_view
+from pllm_lang.verify.protocol.compose import prove_composed_view
+from pllm_lang.verify.protocol.inlining import Composition, inlined
 from pllm_lang.verify.protocol.narration import narrate
 from pllm_lang.verify.protocol.problem import CONDITIONS
 from pllm_lang.verify.protocol.report import View

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from pllm_lang.ir import protocol as ir
-from pllm_lang.verify.protocol.compose import with_names
+from pllm_lang.verify.protocol.inlining import with_names
 from tests.protocol import library as lib
 from tests.protocol.library import add, ref
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 
 from pllm_lang.ir import protocol as ir
-from pllm_lang.verify.protocol.compose import Composition, Instance
+from pllm_lang.verify.protocol.inlining import Composition, Instance
 
 PARTIES = ("A", "B", "C")
 SHARED = ir.Shared("additive", tuple(ir.Piece(p.lower(), (p,)) for p in PARTIES))

@@ -10,8 +10,9 @@ import pytest
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol import compose
-from pllm_lang.verify.protocol.compose import Composition, Instance, prove_composed_view, prove_composition
+from pllm_lang.verify.protocol.compose import prove_composed_view, prove_composition
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
+from pllm_lang.verify.protocol.inlining import Composition, Instance
 from tests.protocol import library as lib
 from tests.protocol.decoder import decoder
 from tests.protocol.library import Z64, parties, t
@@ -177,3 +178,35 @@ def test_what_a_policy_lets_be_learnt_on_the_way() -> None:
     refused, allowed = (prove_composition(plan, [["p0"]], a)[0] for a in (None, {"p0": (lib.X,)}))
     assert refused.verdict is Verdict.REFUTED
     assert allowed.verdict is Verdict.PROVED
+
+
+def test_a_value_must_live_as_long_as_its_protocol_takes_it_to() -> None:
+    """A mask for the session hides weights, not what is new in every execution."""
+    v, kept = t(("n",)), ir.Input("x", t(("n",)), ir.Clear(("client",)), lifetime="session")
+    body = (
+        ir.Draw("r", v, ("client",), lifetime="session"),
+        ir.Assign("client", "u", lib.sub(lib.X, lib.ref("r"))),
+        ir.Send("client", ("p0",), "u"),
+        ir.Assign("client", "y", lib.X),
+    )
+    output = ir.Output("y", v, ir.Clear(("client",)), lib.X)
+    once = ir.Protocol("once", parties("client", "p0"), (kept,), (output,), body)
+    roles = (("client", "client"), ("p0", "p0"))
+    steps = (Instance(once, roles, (("x", "w"),), (("y", "y"),)),)
+    given = msgspec.structs.replace(kept, name="w")
+    plan = Composition("kept", parties("client", "p0"), (given,), (), steps)
+    assert prove_composed_view(plan, frozenset(["p0"])).reason == BY_PARTS
+    anew = msgspec.structs.replace(plan, inputs=(msgspec.structs.replace(given, lifetime="execution"),))
+    assert prove_composed_view(anew, frozenset(["p0"])).verdict is Verdict.REFUTED
+
+
+def test_a_value_must_be_where_its_protocol_takes_it_to_be() -> None:
+    """`public` in the protocol, a secret in the plan."""
+    v = t(("n", "k"))
+    inputs = (ir.Input("x", t(("m", "k")), ir.Clear(("client",))), ir.Input("w", v, ir.Clear(("client",))))
+    roles = tuple((p, p) for p in ("client", "preparation", "inference"))
+    steps = (Instance(lib.masked_linear(), roles, (("x", "x"), ("w", "w")), (("y", "y"),)),)
+    plan = Composition("secret", parties("client", "preparation", "inference"), inputs, (), steps)
+    view = prove_composed_view(plan, frozenset(["inference"]))
+    assert view.verdict is Verdict.UNPROVED
+    assert "does not hold w" in view.reason

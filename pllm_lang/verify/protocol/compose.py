@@ -4,7 +4,8 @@ In: a composition (protocol instances, wired by the names of the values that go 
 coalition of the whole. The composition rule, for one coalition:
 
 - every instance's view is proved for the coalition's roles, the honest pieces of its inputs being secrets;
-- every value handed on is exactly its meaning, free of draws (`Correctness`, proved with no error);
+- every value handed on is exactly its meaning, free of draws (`Correctness`, proved with no error), held as
+  the next protocol takes it to be held, and living as long;
 - what the coalition gets in the clear on the way is something that it may learn of the whole;
 - an input under `needs fresh` comes from a fresh output (`View.fresh`; or is a fresh input of the whole)
   and has no other use, or the view is proved without.
@@ -15,49 +16,25 @@ Everything else is inlined and looked at as a whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
 
 import msgspec
 
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol.correctness import check_outputs
+from pllm_lang.verify.protocol.inlining import Composition, Instance, inlined, placed, with_names
 from pllm_lang.verify.protocol.narration import narrate
 from pllm_lang.verify.protocol.polynomial import TooLarge
 from pllm_lang.verify.protocol.problem import CONDITIONS
 from pllm_lang.verify.protocol.report import View
+from pllm_lang.verify.protocol.scopes import LEVELS
 from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.views import prove_view
 
-
 BY_PARTS = "every protocol by its own proof"
 """The reason of a view that no text of the whole was needed for."""
-
-
-class Instance(msgspec.Struct, frozen=True):
-    """One use of a protocol. `roles`: (role, party); `inputs` and `outputs`: (name in the protocol, value).
-
-    `draws`: (draw in the protocol, name in the whole) for material that several instances take from one
-    stock.
-    """
-
-    protocol: ir.Protocol
-    roles: tuple[tuple[str, str], ...]
-    inputs: tuple[tuple[str, str], ...]
-    outputs: tuple[tuple[str, str], ...]
-    draws: tuple[tuple[str, str], ...] = ()
-
-
-class Composition(msgspec.Struct, frozen=True):
-    """`outputs` have their meaning over the inputs' values, or None."""
-
-    name: str
-    parties: tuple[ir.Party, ...]
-    inputs: tuple[ir.Input, ...]
-    outputs: tuple[ir.Output, ...]
-    instances: tuple[Instance, ...]
 
 
 def prove_composition(
@@ -88,11 +65,14 @@ def prove_composed_view(
         trace = narrate(inlined(whole), Sizes())
     except TooLarge as limit:
         return View(tuple(sorted(coalition)), Verdict.UNPROVED, reason=str(limit))
+    if trace.findings:
+        return View(tuple(sorted(coalition)), Verdict.UNPROVED, reason=trace.findings[0].message)
     return prove_view(trace, coalition, allowed, conditions, look_for_leaks)
 
 
 def prove_by_parts(whole: Composition, coalition: frozenset[str], allowed: Sequence[ir.Expr] = ()) -> View:
-    """Each protocol by its own proof, or unproved: for a composition that is too long to be looked at as one text."""
+    """Each protocol by its own proof, or unproved: for a composition that is too long to be looked at as
+    one text."""
     members = tuple(sorted(coalition))
     if _by_parts(whole, coalition, allowed, CONDITIONS):
         return View(members, Verdict.PROVED, reason=BY_PARTS)
@@ -105,7 +85,7 @@ def _by_parts(
     fresh = {i.name for i in whole.inputs if i.fresh}
     uses = Counter(value for instance in whole.instances for _, value in instance.inputs)
     uses += Counter(o.name for o in whole.outputs)
-    if any(instance.draws for instance in whole.instances):
+    if any(instance.draws for instance in whole.instances) or not _fits(whole):
         return False
     for instance in whole.instances:
         roles = frozenset(role for role, party in instance.roles if party in coalition)
@@ -116,6 +96,38 @@ def _by_parts(
         outputs = dict(instance.outputs)
         fresh |= {outputs[name] for name in view.fresh}
     return _nothing_on_the_way(whole, coalition, allowed, conditions)
+
+
+def _fits(whole: Composition) -> bool:
+    """Every value is where its instance takes it to be, and lives as long as the instance takes it to
+    live."""
+    holdings = {i.name: i.holding for i in whole.inputs}
+    lives = {i.name: LEVELS[i.lifetime] for i in whole.inputs}
+    for instance in whole.instances:
+        roles, wired = dict(instance.roles), dict(instance.inputs)
+        for given in instance.protocol.inputs:
+            value = wired.get(given.name, "")
+            if value not in holdings or not _is_at(placed(given.holding, roles), holdings[value]):
+                return False
+            if lives.get(value, LEVELS["execution"]) > LEVELS[given.lifetime]:
+                return False
+        for output in instance.protocol.outputs:
+            holdings[dict(instance.outputs)[output.name]] = placed(output.holding, roles)
+    return True
+
+
+def _is_at(wanted: ir.Holding, have: ir.Holding) -> bool:
+    match wanted, have:
+        case _, ir.Public():
+            return not isinstance(wanted, ir.Shared)
+        case ir.Clear(), ir.Clear():
+            return set(wanted.parties) <= set(have.parties)
+        case ir.Shared(), ir.Shared():
+            pairs = zip(wanted.pieces, have.pieces, strict=False)
+            same = [a.coefficient == b.coefficient and set(a.holders) == set(b.holders) for a, b in pairs]
+            return len(wanted.pieces) == len(have.pieces) and all(same)
+        case _:
+            return False
 
 
 def _stale(protocol: ir.Protocol, unmet: set[str]) -> ir.Protocol:
@@ -163,9 +175,9 @@ def _nothing_on_the_way(
         from_known = all(value in known for _, value in instance.inputs)
         for output in instance.protocol.outputs:
             value = made[output.name]
-            if from_known or (value in final and _holds(_placed(output.holding, roles), coalition)):
+            if from_known or (value in final and _holds(placed(output.holding, roles), coalition)):
                 known.add(value)
-            elif _holds(_placed(output.holding, roles), coalition):
+            elif _holds(placed(output.holding, roles), coalition):
                 told.append(value)
     if not told:
         return True
@@ -248,129 +260,3 @@ def _told(given: ir.Input, ideal: str) -> list[ir.Statement]:
             sent = [ir.Send(p.holders[0], (ideal,), n) for p, n in zip(pieces, names, strict=True)]
             terms = [ir.Scale(p.coefficient, ir.Ref(n)) for p, n in zip(pieces, names, strict=True)]
             return [*sent, ir.Assign(ideal, given.name, ir.Add(tuple(terms)))]
-
-
-# ---- one text ----
-def inlined(whole: Composition) -> ir.Protocol:
-    """The composition as one protocol: every name of an instance gets the instance's number."""
-    body: list[ir.Statement] = []
-    holdings = {i.name: i.holding for i in whole.inputs}
-    taken: set[str] = set()
-    for number, instance in enumerate(whole.instances):
-        body += _inlined(instance, f"{number}:", holdings, taken)
-    return ir.Protocol(whole.name, whole.parties, whole.inputs, whole.outputs, tuple(body))
-
-
-def _inlined(
-    instance: Instance, prefix: str, holdings: dict[str, ir.Holding], taken: set[str]
-) -> list[ir.Statement]:
-    roles, out = dict(instance.roles), list[ir.Statement]()
-    shared = dict(instance.draws)
-    for name, value in instance.inputs:
-        given = next(i for i in instance.protocol.inputs if i.name == name)
-        for party, mine, theirs in _wires(given.holding, holdings[value], name, value, roles):
-            out.append(ir.Assign(party, prefix + mine, ir.Ref(theirs)))
-    for st in instance.protocol.body:
-        if isinstance(st, ir.Draw) and st.name in shared:
-            if shared[st.name] not in taken:
-                taken.add(shared[st.name])
-                out.append(_moved(st, roles, lambda n: shared.get(n, prefix + n)))
-            out += [ir.Assign(roles[h], prefix + st.name, ir.Ref(shared[st.name])) for h in st.holders]
-            continue
-        out.append(_moved(st, roles, lambda n: prefix + n))
-    for name, value in instance.outputs:
-        output = next(o for o in instance.protocol.outputs if o.name == name)
-        holdings[value] = _placed(output.holding, roles)
-        for party, mine, theirs in _wires(output.holding, holdings[value], name, value, roles):
-            out.append(ir.Assign(party, theirs, ir.Ref(prefix + mine)))
-    return out
-
-
-def _wires(
-    holding: ir.Holding, other: ir.Holding, name: str, value: str, roles: dict[str, str]
-) -> list[tuple[str, str, str]]:
-    """(party, variable of the instance, variable of the whole); pieces correspond by position."""
-    match holding, other:
-        case ir.Shared(), ir.Shared():
-            rows = zip(holding.pieces, other.pieces, strict=True)
-            return [
-                (roles[h], f"{name}.{mine.label}", f"{value}.{theirs.label}")
-                for mine, theirs in rows
-                for h in mine.holders
-            ]
-        case ir.Clear(), _:
-            return [(roles[r], name, value) for r in holding.parties]
-        case _:
-            return [(p, name, value) for p in roles.values()]
-
-
-def _placed(holding: ir.Holding, roles: dict[str, str]) -> ir.Holding:
-    match holding:
-        case ir.Public():
-            return holding
-        case ir.Clear():
-            return ir.Clear(tuple(roles[r] for r in holding.parties))
-        case ir.Shared():
-            pieces = tuple(
-                ir.Piece(p.label, tuple(roles[h] for h in p.holders), p.coefficient) for p in holding.pieces
-            )
-            return ir.Shared(holding.scheme, pieces)
-
-
-def with_names(expr: Any, names: dict[str, ir.Ref]) -> Any:
-    """An expression with its references replaced."""
-    match expr:
-        case ir.Ref():
-            return names.get(expr.name, expr)
-        case msgspec.Struct():
-            fields = {f: with_names(getattr(expr, f), names) for f in expr.__struct_fields__}
-            return msgspec.structs.replace(expr, **fields)
-        case tuple():
-            return tuple(with_names(x, names) for x in cast(tuple[Any, ...], expr))
-        case _:
-            return expr
-
-
-def _moved(st: ir.Statement, roles: dict[str, str], name: Callable[[str], str]) -> ir.Statement:
-    """A statement at other parties and under other names."""
-
-    def expr(e: Any) -> Any:  # any form, field by field
-        match e:
-            case ir.Ref():
-                return ir.Ref(name(e.name))
-            case ir.Call():
-                moved = tuple(expr(a) for a in e.args)
-                return msgspec.structs.replace(e, args=moved, keys=tuple(name(k) for k in e.keys))
-            case msgspec.Struct():
-                return msgspec.structs.replace(e, **{f: expr(getattr(e, f)) for f in e.__struct_fields__})
-            case tuple():
-                return tuple(expr(x) for x in cast(tuple[Any, ...], e))
-            case _:
-                return e
-
-    at = {r: roles.get(r, r) for r in roles}
-
-    def who(parties: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(at.get(p, p) for p in parties)
-
-    replace = msgspec.structs.replace
-    match st:
-        case ir.KeyDraw():
-            return replace(st, name=name(st.name), holders=who(st.holders))
-        case ir.Draw():
-            via = replace(st.via, key=name(st.via.key)) if isinstance(st.via, ir.ViaPrf) else st.via
-            return replace(st, name=name(st.name), holders=who(st.holders), via=via)
-        case ir.Assign():
-            return replace(st, party=at.get(st.party, st.party), target=name(st.target), value=expr(st.value))
-        case ir.Send():
-            sender = at.get(st.sender, st.sender)
-            return replace(st, sender=sender, receivers=who(st.receivers), name=name(st.name))
-        case ir.Check():
-            return replace(st, party=at.get(st.party, st.party), value=expr(st.value))
-        case ir.When():
-            body = tuple(_moved(s, roles, name) for s in st.body)
-            return replace(st, party=at.get(st.party, st.party), condition=expr(st.condition), body=body)
-        case ir.Repeat():
-            return replace(st, body=tuple(_moved(s, roles, name) for s in st.body))
-        case ir.Bundle():
-            return replace(st, name=name(st.name), members=tuple(name(m) for m in st.members))

@@ -1,7 +1,7 @@
 """What a composition costs: the costs of its protocols, at the parties that play the roles.
 
-In: a composition. Out: a `Cost` with links between parties, rounds one protocol after the other (an upper bound:
-independent ones may overlap), and the material that all of them burn, by bundle and protocol.
+In: a composition. Out: a `Cost` with links between parties, rounds one protocol after the other (an upper
+bound: independent ones may overlap), and the material that all of them burn, by bundle and protocol.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from functools import lru_cache
 
 from pllm_lang.ir import protocol as ir
-from pllm_lang.verify.protocol.compose import Composition
 from pllm_lang.verify.protocol.cost import cost_of
+from pllm_lang.verify.protocol.inlining import Composition
 from pllm_lang.verify.protocol.narration import narrate
 from pllm_lang.verify.protocol.report import Cost, LinkCost, MaterialNeed
 from pllm_lang.verify.protocol.sizes import Sizes

@@ -25,8 +25,9 @@ class Finding(msgspec.Struct, frozen=True, array_like=True):
 class Step(msgspec.Struct, frozen=True, array_like=True):
     """`draw` was replaced through a term: the term is fresh and uniform from here on.
 
-    `term` counts what the coalition is sent by others, from 0, in the order of the text; `part` the blocks that
-    the term was cut into. A draw that was cut is named with its block: `r[0:2]`, `r[,1:3]` for the second axis.
+    `term` counts what the coalition is sent by others, from 0, in the order of the text; `part` the blocks
+    that the term was cut into. A draw that was cut is named with its block: `r[0:2]`, `r[,1:3]` for the
+    second axis.
 
     The term, after subtracting what the coalition knows and dividing by `divided`, reads
     `coefficient * draw[map] + rest` modulo `modulus` (0: integers, `distance` bits as in `statistical`).
@@ -51,7 +52,8 @@ class Learnt(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Ended(msgspec.Struct, frozen=True, array_like=True):
-    """How a view term ended: `fresh` (by a step), or `free` of secrets once the steps and outputs were used."""
+    """How a view term ended: `fresh` (by a step), or `free` of secrets once the steps and outputs were
+    used."""
 
     term: int
     message: str
