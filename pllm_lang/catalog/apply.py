@@ -14,13 +14,12 @@ import msgspec
 from pllm_lang.catalog import evaluate
 from pllm_lang.catalog.bounds import Arg, column_size, plus, row_size, settle, square_of_sum, times
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import parameters, square_high, tensor, term
+from pllm_lang.catalog.evaluate import square_high, tensor, term
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Ref
 from pllm_lang.catalog.facts import UNKNOWN, Exact, Facts, Interval
 from pllm_lang.catalog.forms import nearest_form, raw_form, simplify
 from pllm_lang.catalog.infer import Inferred, Params, Problem, Type, infer
 from pllm_lang.catalog.primitives.matmul import products
-from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Clause, Component, Operator
 from pllm_lang.catalog.slots import SLOTS, SQUARED_SLOTS
 from pllm_lang.catalog.tensor import Tensor, TooManyOperationsError, bounded, of_entries
@@ -65,7 +64,7 @@ def result_facts(operator: Operator, env: Env, component: Component | None = Non
 def claim(clause: Clause) -> Claim | None:
     """The clause in the form `slot(result) op bound`; None where it has another form."""
     expr = clause.expr
-    if not isinstance(expr, Apply) or expr.fn not in FLIPPED:
+    if not isinstance(expr, Apply) or expr.fn not in FLIPPED or len(expr.args) != 2:
         return None
     left, right, op = expr.args[0], expr.args[1], expr.fn
     for side, other, direction in ((left, right, op), (right, left, FLIPPED[op])):
@@ -226,27 +225,28 @@ def _run_primitive(expr: Apply, env: Env, values: Mapping[str, Tensor]) -> Tenso
     chosen = _special_form(expr, env)
     if chosen is not expr:
         return None if chosen is None else run(chosen, env, values)
-    turned = expr.args[1] if expr.fn == "matmul" else None
+    turned = expr.args[1] if expr.fn == "matmul" and len(expr.args) == 2 else None
     if isinstance(turned, Apply) and simplify(turned).fn == "transpose":
         left, right = run(expr.args[0], env, values), run(turned.args[0], env, values)
         return None if left is None or right is None else bounded(products(left, right))
-    primitive = PRIMITIVES.get(expr.fn)
-    params = None if primitive is None else parameters(expr, env)
-    if primitive is None or primitive.execute is None or params is None:
+    found = evaluate.lookup(expr, env)
+    if found is None or found[0].execute is None:
         return None
+    primitive, params = found
     args = [run(arg, env, values) for arg in expr.args]
     known = tuple(arg for arg in args if arg is not None)
     if len(known) < len(args) or isinstance(primitive.shape(tuple(a.shape for a in known), params), str):
         return None
-    return bounded(primitive.execute(known, params))
+    return bounded(found[0].execute(known, params))
 
 
 def _special_form(expr: Apply, env: Env) -> Expr | None:
-    if expr.fn == "raw":
+    form = (expr.fn, len(expr.args))
+    if form == ("raw", 1):
         return raw_form(expr, env)
-    if expr.fn == "nearest":
+    if form == ("nearest", 2):
         return nearest_form(expr, env)
-    return evaluate.where_form(expr, env) if expr.fn == "where" else expr
+    return evaluate.where_form(expr, env) if form == ("where", 3) else expr
 
 
 def _uses(expr: Expr, values: Mapping[str, Tensor]) -> bool:

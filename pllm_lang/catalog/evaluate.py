@@ -17,7 +17,7 @@ from pllm_lang.catalog.expr import Apply, Attr, Between, Expr, ListOf, Num, Ref
 from pllm_lang.catalog.facts import MAX_KNOWN_ENTRIES, Exact, Facts, Interval, Known
 from pllm_lang.catalog.forms import format_of, is_on_grid, nearest_form, raw_form, simplify
 from pllm_lang.catalog.names import is_tensor, word
-from pllm_lang.catalog.primitives.primitive import Param, Params, Primitive
+from pllm_lang.catalog.primitives.primitive import Param, Params, Primitive, accepts
 from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.records import Format
 from pllm_lang.catalog.slots import FORMAT_READS, SLOTS, SQUARED_SLOTS
@@ -82,8 +82,8 @@ def _applied(expr: Apply, env: Env) -> Interval | None:
         read = FORMAT_READS.get(expr.fn)
         if read is not None:
             return _format_read(expr.args[0], read, env)
-    if expr.fn in COMPARISONS or expr.fn in ("and", "or", "not"):
-        verdict = holds(expr, env)
+    if is_condition(expr):
+        verdict = _condition(expr, env)
         return None if verdict is None else interval.point(int(verdict))
     if is_tensor(expr, env):
         found = tensor(expr, env)
@@ -160,7 +160,7 @@ def _scalar_arg(found: Interval) -> Arg:
 
 
 def _primitive(expr: Apply, env: Env) -> Arg | None:
-    special = SPECIAL.get(expr.fn)
+    special = SPECIAL.get((expr.fn, len(expr.args)))
     if special is not None:
         return special(expr, env)
     rewritten = simplify(expr)
@@ -168,10 +168,10 @@ def _primitive(expr: Apply, env: Env) -> Arg | None:
 
 
 def _from_table(expr: Apply, env: Env) -> Arg | None:
-    primitive = PRIMITIVES.get(expr.fn)
-    params = None if primitive is None else parameters(expr, env)
-    if primitive is None or params is None:
+    found = lookup(expr, env)
+    if found is None:
         return None
+    primitive, params = found
     args: list[Arg] = []
     for operand in expr.args:
         arg = tensor(operand, env)
@@ -179,6 +179,15 @@ def _from_table(expr: Apply, env: Env) -> Arg | None:
             return None
         args.append(arg)
     return apply_primitive(primitive, tuple(args), params)
+
+
+def lookup(expr: Apply, env: Env) -> tuple[Primitive, Params] | None:
+    """The primitive of a call with its parameters; None where there is none that takes these arguments."""
+    primitive = PRIMITIVES.get(expr.fn)
+    if primitive is None or not accepts(primitive, len(expr.args), (name for name, _ in expr.named)):
+        return None
+    params = parameters(expr, env)
+    return None if params is None else (primitive, params)
 
 
 def parameters(expr: Apply, env: Env) -> Params | None:
@@ -267,7 +276,11 @@ def where_form(expr: Apply, env: Env) -> Expr:
     return expr if choice is None else expr.args[1 if choice else 2]
 
 
-SPECIAL: dict[str, Callable[[Apply, Env], Arg | None]] = {"raw": _raw, "nearest": _nearest, "where": _where}
+SPECIAL: dict[tuple[str, int], Callable[[Apply, Env], Arg | None]] = {
+    ("raw", 1): _raw,
+    ("nearest", 2): _nearest,
+    ("where", 3): _where,
+}
 
 
 # ---- conditions ---------------------------------------------------------------------------------------
@@ -275,19 +288,31 @@ SPECIAL: dict[str, Callable[[Apply, Env], Arg | None]] = {"raw": _raw, "nearest"
 
 def holds(expr: Expr, env: Env) -> bool | None:
     """Kleene's three values: proved, false for every run, or unknown (None)."""
-    if isinstance(expr, Apply):
-        if expr.fn == "and":
-            return _all(holds(arg, env) for arg in expr.args)
-        if expr.fn == "or":
-            return _not(_all(_not(holds(arg, env)) for arg in expr.args))
-        if expr.fn == "not":
-            return _not(holds(expr.args[0], env))
-        if expr.fn == "in":
-            return _member(expr.args[0], expr.args[1], env)
-        if expr.fn in COMPARISONS:
-            return _compare(expr.fn, expr.args[0], expr.args[1], env)
+    if isinstance(expr, Apply) and is_condition(expr):
+        return _condition(expr, env)
     found = term(expr, env)
     return None if found is None else _truth(found)
+
+
+def is_condition(expr: Apply) -> bool:
+    """Whether a call is a comparison or a connective, with as many sides as it has."""
+    if expr.fn == "not":
+        return len(expr.args) == 1
+    return expr.fn in ("and", "or") or (expr.fn in COMPARISONS and len(expr.args) == 2)
+
+
+def _condition(expr: Apply, env: Env) -> bool | None:
+    match expr.fn:
+        case "and":
+            return _all(holds(arg, env) for arg in expr.args)
+        case "or":
+            return _not(_all(_not(holds(arg, env)) for arg in expr.args))
+        case "not":
+            return _not(holds(expr.args[0], env))
+        case "in":
+            return _member(expr.args[0], expr.args[1], env)
+        case _:
+            return _compare(expr.fn, expr.args[0], expr.args[1], env)
 
 
 def _truth(found: Interval) -> bool | None:
@@ -369,9 +394,9 @@ def square_high(expr: Expr, env: Env) -> Exact | None:
         if expr.fn in SQUARED_SLOTS and len(expr.args) == 1:
             found = tensor(expr.args[0], env)
             return None if found is None else SQUARED_SLOTS[expr.fn](found)
-        if expr.fn == "sqrt":
+        if expr.fn == "sqrt" and len(expr.args) == 1:
             inner = term(expr.args[0], env)
-            return None if inner is None else inner.high
+            return None if inner is None or inner.low < 0 else inner.high
         if expr.fn == "*" and len(expr.args) == 2:
             left, right = (square_high(arg, env) for arg in expr.args)
             return None if left is None or right is None else left * right
@@ -383,11 +408,11 @@ def square_high(expr: Expr, env: Env) -> Exact | None:
 
 
 def _square_low(expr: Expr, env: Env) -> Exact | None:
-    if isinstance(expr, Apply) and expr.fn == "sqrt":
+    if isinstance(expr, Apply) and expr.fn == "sqrt" and len(expr.args) == 1:
         inner = term(expr.args[0], env)
-        return None if inner is None else inner.low
+        return None if inner is None or inner.low < 0 else inner.low
     if isinstance(expr, Apply) and expr.fn == "*" and len(expr.args) == 2:
         left, right = (_square_low(arg, env) for arg in expr.args)
         return None if left is None or right is None else left * right
     found = term(expr, env)
-    return None if found is None else found.low * found.low
+    return None if found is None or found.low < 0 else found.low * found.low

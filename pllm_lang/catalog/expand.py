@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pllm_lang.catalog import polynomial
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term, parameters, where_form
+from pllm_lang.catalog.evaluate import exact_term, lookup, where_form
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.forms import raw_form, simplify
 from pllm_lang.catalog.names import is_tensor
 from pllm_lang.catalog.polynomial import Polynomial
-from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.shapes import meaning_shape
 from pllm_lang.catalog.tensor import Shape
 
@@ -25,8 +24,8 @@ def expand(expr: Expr, env: Env) -> Polynomial | None:
     rewritten = _rewritten(expr, env)
     if rewritten is not expr:
         return None if rewritten is None else expand(rewritten, env)
-    primitive, params = PRIMITIVES.get(expr.fn), parameters(expr, env)
-    if primitive is None or primitive.polynomial is None or params is None:
+    found = lookup(expr, env)
+    if found is None or found[0].polynomial is None:
         return None
     parts: list[Polynomial] = []
     shapes: list[Shape] = []
@@ -36,10 +35,11 @@ def expand(expr: Expr, env: Env) -> Polynomial | None:
             return None
         parts.append(part)
         shapes.append(shape)
-    return primitive.polynomial(tuple(parts), tuple(shapes), params)
+    return found[0].polynomial(tuple(parts), tuple(shapes), found[1])
 
 
 def _rewritten(expr: Apply, env: Env) -> Expr | None:
-    if expr.fn == "raw":
+    if expr.fn == "raw" and len(expr.args) == 1:
         return raw_form(expr, env)
-    return where_form(expr, env) if expr.fn == "where" else simplify(expr)
+    chooses = expr.fn == "where" and len(expr.args) == 3
+    return where_form(expr, env) if chooses else simplify(expr)

@@ -25,7 +25,7 @@ def simplify(expr: Apply) -> Apply:
         return Apply(expr.fn.rpartition(".")[2], expr.args, expr.named)
     if expr.fn == "-" and len(expr.args) == 1:
         return Apply("neg", expr.args)
-    if expr.fn == "*" and expr.args[0] == expr.args[1]:
+    if expr.fn == "*" and len(expr.args) == 2 and expr.args[0] == expr.args[1]:
         return Apply("^", (expr.args[0], Num("2")))
     return expr
 

@@ -4,7 +4,7 @@ only."""
 from __future__ import annotations
 
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import SPECIAL, parameters, tensor, where_form
+from pllm_lang.catalog.evaluate import SPECIAL, lookup, tensor, where_form
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Ref
 from pllm_lang.catalog.forms import simplify
 from pllm_lang.catalog.names import is_tensor
@@ -21,11 +21,14 @@ def meaning_shape(expr: Expr, env: Env) -> Shape | str:
     if not isinstance(expr, Apply) or not is_tensor(expr, env):
         return ()
     expr = simplify(expr)
-    if expr.fn in SPECIAL:
+    if (expr.fn, len(expr.args)) in SPECIAL:
         return _special_shape(expr, env)
-    primitive, params = PRIMITIVES.get(expr.fn), parameters(expr, env)
-    if primitive is None or params is None:
-        return f"`{expr.fn}` is no primitive, or a parameter of it is not known"
+    found = lookup(expr, env)
+    if found is None:
+        return (
+            f"`{expr.fn}` is no primitive that takes these arguments, or one of its parameters is not known"
+        )
+    primitive, params = found
     shapes: list[Shape] = []
     for arg in expr.args:
         shape = meaning_shape(arg, env)

@@ -73,7 +73,16 @@ def all_operators() -> dict[str, Operator]:
 def run_plan(seed: int, target: Operator, ops: dict[str, Operator]) -> list[Ran]:
     """Up to three random steps, then the target."""
     random = Random(f"{seed}:{target.name}")
-    dims = {"b": 2, "v": 4, "d": 4, "k": 3, "h": 2, "u": 3, "m": random.choice([1, 2]), "n": random.choice([1, 2, 3])}
+    dims = {
+        "b": 2,
+        "v": 4,
+        "d": 4,
+        "k": 3,
+        "h": 2,
+        "u": 3,
+        "m": random.choice([1, 2]),
+        "n": random.choice([1, 2, 3]),
+    }
     dims["t"] = random.choice([1, 2, 3])
     pool: list[Value] = []
     ran: list[Ran] = []

@@ -140,6 +140,17 @@ def test_roots_are_compared_by_their_squares() -> None:
     assert holds(op("<=", op("*", op("norm2", X), 2), op("sqrt", 20)), place) is True
 
 
+def test_squares_of_negative_factors_prove_nothing() -> None:
+    """norm2 = 5 is not below a product that may be 2, though the product of the factors' lower ends is 6."""
+    place = env(
+        x=Facts(range=Interval(-9, 9), row_norm2_sq=25, error=0), w=Facts(range=Interval(-3, -2), error=0)
+    )
+    place.facts["v"] = Facts(range=Interval(-2, -1), error=0)
+    product = op("*", op("max", W), op("max", Ref("v")))
+    assert term(product, place) == Interval(2, 6)
+    assert holds(op("<=", op("norm2", X), product), place) is None
+
+
 @pytest.mark.parametrize("limit", [Fraction(49, 10), 5, Fraction(51, 10)])
 def test_a_wider_range_never_turns_unknown_into_true(limit) -> None:
     wide = env(x=Facts(range=Interval(-2, 6)), w=UNKNOWN)

@@ -73,6 +73,7 @@ def total(args: tuple[Polynomial, ...], shapes: tuple[Shape, ...], _params: Para
 
 ADD = Primitive(
     name="+",
+    arity=2,
     shape=fitting_shape,
     facts=facts,
     execute=execute,

@@ -55,5 +55,11 @@ def error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
 
 
 CAUSAL = Primitive(
-    name="causal", shape=shape, facts=facts, execute=execute, error=error, params=("offset", "window")
+    name="causal",
+    arity=2,
+    shape=shape,
+    facts=facts,
+    execute=execute,
+    error=error,
+    params=("offset", "window"),
 )

@@ -57,6 +57,7 @@ def comparison(name: str, test: Test) -> Primitive:
 
     return Primitive(
         name=name,
+        arity=2,
         shape=fitting_shape,
         facts=facts,
         execute=lambda args, _params: zip_entries(args[0], args[1], decide),
@@ -118,4 +119,6 @@ COMPARISONS = (
     comparison("==", _equal),
     comparison("!=", _negated(_equal)),
 )
-WHERE = Primitive(name="where", shape=fitting_shape, facts=where_facts, execute=run_where, error=where_error)
+WHERE = Primitive(
+    name="where", arity=3, shape=fitting_shape, facts=where_facts, execute=run_where, error=where_error
+)

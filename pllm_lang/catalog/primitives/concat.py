@@ -89,5 +89,5 @@ def _block(shape: Shape, axis: int) -> int:
 
 
 CONCAT = Primitive(
-    name="concat", shape=shape, facts=facts, execute=execute, error=lipschitz(1), params=("axis",)
+    name="concat", arity=2, shape=shape, facts=facts, execute=execute, error=lipschitz(1), params=("axis",)
 )

@@ -66,6 +66,7 @@ def by_number(args: tuple[Polynomial, ...], _shapes: tuple[Shape, ...], _params:
 
 DIV = Primitive(
     name="/",
+    arity=2,
     shape=fitting_shape,
     facts=facts,
     execute=execute,

@@ -106,6 +106,7 @@ def _peak(row: Row) -> Entry:
 
 MIN = Primitive(
     name="min",
+    arity=2,
     shape=fitting_shape,
     facts=min_facts,
     execute=lambda args, _params: zip_entries(args[0], args[1], entry_min),
@@ -113,12 +114,15 @@ MIN = Primitive(
 )
 MAX = Primitive(
     name="max",
+    arity=2,
     shape=fitting_shape,
     facts=max_facts,
     execute=lambda args, _params: zip_entries(args[0], args[1], entry_max),
     error=lipschitz(1),
 )
-CLAMP = Primitive(name="clamp", shape=fitting_shape, facts=clamp_facts, execute=clamp, error=lipschitz(1))
+CLAMP = Primitive(
+    name="clamp", arity=3, shape=fitting_shape, facts=clamp_facts, execute=clamp, error=lipschitz(1)
+)
 BELOW_ROW_MAX = Primitive(
     name="subtract_row_max",
     shape=whole_rows_shape,

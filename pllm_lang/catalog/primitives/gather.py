@@ -40,4 +40,4 @@ def error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
     return args[0].facts.error if args[1].facts.error == 0 else None
 
 
-GATHER = Primitive(name="gather", shape=shape, facts=facts, execute=execute, error=error)
+GATHER = Primitive(name="gather", arity=2, shape=shape, facts=facts, execute=execute, error=error)

@@ -139,6 +139,7 @@ def error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
 
 MATMUL = Primitive(
     name="matmul",
+    arity=2,
     shape=shape,
     facts=facts,
     execute=execute,

@@ -80,6 +80,7 @@ def _norm1(
 
 MUL = Primitive(
     name="*",
+    arity=2,
     shape=fitting_shape,
     facts=facts,
     execute=execute,

@@ -55,4 +55,4 @@ def error(args: tuple[Arg, ...], params: Params) -> Exact | None:
     return mul.error(args, params)
 
 
-OUTER = Primitive(name="outer", shape=shape, facts=facts, execute=execute, error=error)
+OUTER = Primitive(name="outer", arity=2, shape=shape, facts=facts, execute=execute, error=error)

@@ -86,4 +86,6 @@ def expanded(args: tuple[Polynomial, ...], _shapes: tuple[Shape, ...], _params: 
     return result
 
 
-POWER = Primitive(name="^", shape=shape, facts=facts, execute=execute, polynomial=expanded, error=error)
+POWER = Primitive(
+    name="^", arity=2, shape=shape, facts=facts, execute=execute, polynomial=expanded, error=error
+)

@@ -6,7 +6,7 @@ polynomial, no functional-correctness proof; no error rule, no error bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -44,8 +44,14 @@ class Primitive(msgspec.Struct, frozen=True):
     execute: ExecuteColumn | None = None
     polynomial: PolynomialColumn | None = None
     error: ErrorColumn | None = None
+    arity: int = 1
     params: tuple[str, ...] = ()
     rounds: bool = False
+
+
+def accepts(primitive: Primitive, arguments: int, named: Iterable[str]) -> bool:
+    """Whether a call has as many operands as the primitive takes, and no parameter that it does not know."""
+    return arguments == primitive.arity and set(named) <= set(primitive.params)
 
 
 def shape_param(params: Params, name: str) -> Shape | None:

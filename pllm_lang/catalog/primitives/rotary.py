@@ -93,6 +93,7 @@ def _rotated(row: Row, turns: list[tuple[Entry, Entry]], pairs: list[tuple[int, 
 
 ROTARY = Primitive(
     name="rotary",
+    arity=2,
     shape=shape,
     facts=facts,
     execute=execute,

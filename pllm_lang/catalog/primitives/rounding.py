@@ -101,6 +101,7 @@ FLOOR = Primitive(
 )
 ROUND_TO = Primitive(
     name="round_to",
+    arity=2,
     shape=rounded_shape,
     facts=round_facts,
     execute=run_round,

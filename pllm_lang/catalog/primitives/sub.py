@@ -56,6 +56,7 @@ def entry_negative(x: Entry) -> Entry:
 
 SUB = Primitive(
     name="-",
+    arity=2,
     shape=fitting_shape,
     facts=facts,
     execute=execute,
