@@ -165,6 +165,12 @@ TINY: dict[str, Config] = {
         **(_YARN | {"original_max_position_embeddings": 8, "mscale": 1.0, "mscale_all_dim": 1.0}),
         llama_4_scaling_beta=0.1,
     ),
+    "ministral": _BASE
+    | {
+        "head_dim": 8,
+        "sliding_window": 5,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+    },
     "mistral": _BASE | {"sliding_window": 5},
     "mixtral": _BASE | {"num_local_experts": 4},
     "mpt": {"d_model": 32, "n_heads": 4, "n_layers": 2, "vocab_size": 61, "max_seq_len": 64},
