@@ -208,7 +208,7 @@ POLYNOMIAL = (
 def test_ring_operators_have_polynomials(name, data) -> None:
     """So that a protocol can be proved to compute them."""
     use = data.draw(uses(operators()[name]))
-    env = facts_env(use, {n: UNKNOWN for n in use.values})
+    env = facts_env(use, dict.fromkeys(use.values, UNKNOWN))
     assert all(expand(clause.expr, env) is not None for clause in use.operator.means)
 
 
