@@ -12,10 +12,12 @@ from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol import compose
 from pllm_lang.verify.protocol.compose import prove_composed_view, prove_composition
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
-from pllm_lang.verify.protocol.inlining import Composition, Instance
+from pllm_lang.verify.protocol.inlining import Composition, Instance, inlined
+from pllm_lang.verify.protocol.prove import prove_protocol
 from tests.protocol import library as lib
 from tests.protocol.decoder import decoder
 from tests.protocol.library import Z64, parties, t
+from tests.protocol.primitives import garbled_table
 
 COALITIONS = [frozenset([p]) for p in ("client", "preparation", "inference")]
 BY_PARTS = "every protocol by its own proof"
@@ -210,3 +212,33 @@ def test_a_value_must_be_where_its_protocol_takes_it_to_be() -> None:
     view = prove_composed_view(plan, frozenset(["inference"]))
     assert view.verdict is Verdict.UNPROVED
     assert "does not hold w" in view.reason
+
+
+def test_a_primitive_in_a_plan() -> None:
+    """A masked table result, opened to the client again: by parts, and as one text."""
+    q7 = t(("n",), ir.Ring(256))
+    sharing = ir.Shared("masked", (ir.Piece("e", ("evaluator",)), ir.Piece("c", ("client",))))
+    body = (
+        ir.Send("evaluator", ("client",), "y.e"),
+        ir.Assign("client", "o", lib.add(lib.ref("y.e"), lib.ref("y.c"))),
+    )
+    output = ir.Output("o", q7, ir.Clear(("client",)), lib.Y)
+    two = parties("client", "evaluator")
+    back = ir.Protocol("back", two, (ir.Input("y", q7, sharing),), (output,), body)
+    roles = (("client", "client"), ("evaluator", "evaluator"))
+    steps = (
+        Instance(garbled_table(), roles, (("x", "x"),), (("y", "ys"),)),
+        Instance(back, roles, (("y", "ys"),), (("o", "o"),)),
+    )
+    plan = Composition(
+        "table",
+        two,
+        (ir.Input("x", q7, ir.Clear(("client",))),),
+        (ir.Output("o", q7, ir.Clear(("client",))),),
+        steps,
+    )
+    for party in ("client", "evaluator"):
+        assert prove_composed_view(plan, frozenset([party])).reason == BY_PARTS
+    report = prove_protocol(inlined(plan))
+    assert [v.verdict for v in report.views] == [Verdict.PROVED] * 2
+    assert [a.name for a in report.assumptions] == ["garbled-table"]

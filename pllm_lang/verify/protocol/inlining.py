@@ -45,7 +45,17 @@ def inlined(whole: Composition) -> ir.Protocol:
     taken: set[str] = set()
     for number, instance in enumerate(whole.instances):
         body += _inlined(instance, f"{number}:", holdings, taken)
-    return ir.Protocol(whole.name, whole.parties, whole.inputs, whole.outputs, tuple(body))
+    return ir.Protocol(whole.name, all_parties(whole), whole.inputs, whole.outputs, tuple(body))
+
+
+def all_parties(whole: Composition) -> tuple[ir.Party, ...]:
+    """The parties of the whole, and the primitives that its protocols ask."""
+    named = {p.name: p for p in whole.parties}
+    for instance in whole.instances:
+        for party in instance.protocol.parties:
+            if party.ideal is not None:
+                named.setdefault(party.name, party)
+    return tuple(named.values())
 
 
 def _inlined(
