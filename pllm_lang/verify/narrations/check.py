@@ -10,6 +10,7 @@ import msgspec
 from pllm_lang.catalog.expr import MapOf, Num
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component
+from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol import LoweredProtocol, Setting, lower_protocol
 from pllm_lang.text.finding import Finding, Span, Verdict
 from pllm_lang.verify.narrations.examples import settings, told
@@ -48,7 +49,7 @@ def check_component(key: str, component: Component, library: Library) -> Checked
     examples, reports = list[str](), list[ProtocolReport]()
     for protocol, (setting, found) in reversed(distinct.items()):
         assert protocol is not None
-        report = prove_protocol(protocol)
+        report = prove_protocol(protocol, allowed=_revealed(protocol, component))
         examples.append(told(setting))
         reports.append(report)
         for finding in findings_of(
@@ -59,6 +60,12 @@ def check_component(key: str, component: Component, library: Library) -> Checked
     return CheckedProtocol(
         key, tuple(findings.values()), tuple(examples), tuple(reports), tuple(rests.values())
     )
+
+
+def _revealed(protocol: p.Protocol, component: Component) -> dict[str, list[p.Expr]]:
+    """What the record says it reveals may be learnt by everybody; a plan asks its policy about that."""
+    names = [given.name for given in protocol.inputs if given.name in component.reveals]
+    return {party.name: [p.Ref(name) for name in names] for party in protocol.parties} if names else {}
 
 
 def _malformed(component: Component, lowered: list[tuple[Setting, LoweredProtocol]]) -> tuple[Finding, ...]:

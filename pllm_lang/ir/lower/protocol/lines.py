@@ -79,7 +79,7 @@ def _via(line: ProtocolLine, scope: Scope) -> p.ViaMessage | p.ViaPrf:
         case (Apply(fn="prf", args=(Ref() as key, *labels)),) if labels:
             if key.name not in scope.keys:
                 raise MalformedError("protocol.malformed", f"no key `{key.name}` is drawn before this line")
-            return p.ViaPrf(key.name, tuple(_label(label, scope) for label in labels))
+            return p.ViaPrf(key.name, tuple(_label(label) for label in labels))
         case _:
             text = f"`{line.name}` is shared in a way that is not known"
             raise MalformedError(
@@ -87,7 +87,7 @@ def _via(line: ProtocolLine, scope: Scope) -> p.ViaMessage | p.ViaPrf:
             )
 
 
-def _label(expr: Expr, scope: Scope) -> str:
+def _label(expr: Expr) -> str:
     match expr:
         case Text():
             return expr.value

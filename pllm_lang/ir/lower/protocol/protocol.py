@@ -15,8 +15,7 @@ from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.holdings import holding_of
 from pllm_lang.ir.lower.protocol.lines import statements
 from pllm_lang.ir.lower.protocol.meaning import meaning_of, range_bits
-from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, Setting, Typed, bind_shape
-from pllm_lang.ir.lower.protocol.setting import shape_of
+from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, Setting, Typed, bind_shape, shape_of
 from pllm_lang.ir.lower.protocol.terms import bit_type
 from pllm_lang.ir.lower.protocol.types import read_number
 from pllm_lang.text.finding import Finding

@@ -16,6 +16,7 @@ from pllm_lang.ir.lower.protocol.setting import (
     Typed,
     number_of,
     product,
+    shape_of,
     size_of,
     whole_number,
 )
@@ -334,7 +335,7 @@ def opaque(args: tuple[Typed, ...], scope: Scope) -> Typed:
     assert scope.operator is not None
     spec = scope.text.outputs[0]
     number, scale = read_number(spec.format, scope)
-    shape = args[0].shape if args else ()
+    shape = shape_of(spec.shape, scope)
     name = ", ".join(
         [scope.operator.name, *(f"{n}={v}" for n, v in sorted({**scope.exact, **scope.words}.items()))]
     )

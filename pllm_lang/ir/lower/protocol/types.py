@@ -14,6 +14,9 @@ from pllm_lang.catalog.records import Format
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, number_of, shape_of, whole_number
 
+UNBOUNDED_INDEX_BITS = 63
+"""Bits of an index whose format states no bounds."""
+
 
 def read_type(expr: Expr, scope: Scope) -> tuple[p.TensorType, int | None]:
     """`ring(64)[m, k]`, `F[...s]`, `uniform_int(40)[n]`: number type, shape and scale."""
@@ -61,6 +64,8 @@ def number_of_format(format_: Format, scope: Scope) -> tuple[p.Number, int | Non
     match format_.kind:
         case "boolean":
             return p.Ring(2), None
+        case "index" if not format_.low:
+            return p.Integer(UNBOUNDED_INDEX_BITS), None
         case "label" if format_.bits:
             return p.Ring(1 << format_.bits), None
         case "int" | "index" | "fixed" if scope.component.carrier is not None:

@@ -1,0 +1,367 @@
+"""One step of a plan as an instance of a protocol, or as a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from pllm_lang.catalog.expr import NOWHERE, Expr, Origin
+from pllm_lang.catalog.records import Component, Operator
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.plan import UNKNOWN, Step
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.environment import CLEAR, component_of
+from pllm_lang.verify.narrations.conversions import missing_conversion
+from pllm_lang.verify.narrations.held import (
+    Held,
+    disclosing_protocol,
+    in_clear,
+    local_instance,
+    parties_of,
+    told_holding,
+)
+from pllm_lang.verify.narrations.structure import moved
+from pllm_lang.verify.narrations.under_way import RESERVED, Made, UnderWay
+from pllm_lang.verify.narrations.using import plain_text
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.protocol.compose import Instance
+
+IDEAL = "ideal "
+"""Before the name of a primitive, which no party can have."""
+
+
+def take_step(stage: UnderWay, step: Step) -> None:
+    operator = stage.view.library.operator(step.operator)
+    operands = [stage.read(operand) for operand in step.operands]
+    known = operator is not None and UNKNOWN not in step.types and len(operands) == len(operator.operands)
+    if operator is None or not known or any(held.broken for held in operands):
+        stage.broken(step.results, step.types)
+        return
+    component = component_of(stage.view, step)
+    if step.party and (step.use is None or step.use.key == CLEAR):
+        _in_the_clear(stage, step, operator, operands, (step.party,))
+    elif component is None:
+        _structural(stage, step, operator, operands)
+    elif component.protocol is None:
+        _without_protocol(stage, step, component, operator, operands)
+    else:
+        _with_protocol(stage, step, component, operator, operands)
+
+
+# ---- without a message ----
+def _in_the_clear(
+    stage: UnderWay, step: Step, operator: Operator, operands: list[Held], at: tuple[str, ...]
+) -> None:
+    for party in at:
+        for position, held in enumerate(operands):
+            if not in_clear(held, party):
+                stage.gaps.refuse(
+                    "placement.knowledge",
+                    step.results[0],
+                    f"`{party}` computes `{operator.name}` here and does not hold `{held.name}`: it is {told_holding(held.holding)}",
+                    f"reveal it to `{party}`, compute the step where it lies, or use a component",
+                    f"operand{position}",
+                )
+                stage.broken(step.results, step.types)
+                return
+    stage.local(_function(stage, step, operator), operands, step.results, step.types, at)
+
+
+def _function(stage: UnderWay, step: Step, operator: Operator) -> str:
+    """A name that is equal for equal operators and parameters: `quantize[to=act8, per=row]`."""
+    params = ", ".join(f"{name}={_parameter(stage, value)}" for name, value in step.params)
+    return f"{operator.name}[{params}]" if params else operator.name
+
+
+def _parameter(stage: UnderWay, value: Expr) -> str:
+    text = plain_text(value)
+    if not text.startswith("%f"):
+        return text
+    name = stage.view.plan.formats[int(text[2:])].name
+    return name if [f.name for f in stage.view.plan.formats].count(name) == 1 else f"{name}{text}"
+
+
+def _structural(stage: UnderWay, step: Step, operator: Operator, operands: list[Held]) -> None:
+    if not (step.structural or "structural" in operator.fields):
+        stage.broken(step.results, step.types)  # nothing covers it, which coverage reports
+        return
+    if any(isinstance(held.holding, p.Shared) for held in operands):
+        names = [stage.name(value) for value in step.results]
+        found = moved(step, operator, operands, names, stage.view.library)
+        if found is None:
+            help_ = "reveal it, or write the step with a component"
+            text = (
+                f"`{operator.name}` moves entries of values that do not lie alike, so nobody can do it alone"
+            )
+            stage.gaps.refuse("placement.knowledge", step.results[0], text, help_)
+            stage.broken(step.results, step.types)
+            return
+        stage.add(found[0], Made(step.results[0]))
+        for value, type_, held in zip(step.results, step.types, found[1], strict=True):
+            stage.types[value], stage.values[value] = type_, held
+        return
+    at = [parties_of(held.holding) for held in operands if not isinstance(held.holding, p.Public)]
+    common = frozenset(stage.policy.parties).intersection(*at)
+    if not common:
+        text = f"nobody holds every operand of `{operator.name}`"
+        stage.gaps.refuse(
+            "placement.knowledge", step.results[0], text, "write `@ party` after revealing them to it"
+        )
+        stage.broken(step.results, step.types)
+        return
+    stage.local(_function(stage, step, operator), operands, step.results, step.types, tuple(sorted(common)))
+
+
+def _without_protocol(
+    stage: UnderWay, step: Step, component: Component, operator: Operator, operands: list[Held]
+) -> None:
+    roles = dict(step.use.roles) if step.use is not None else {}
+    for name in component.reveals:
+        position = next((i for i, spec in enumerate(operator.operands) if spec.name == name), None)
+        if position is not None:
+            _reveal(stage, step, component, operator, position, operands[position], set(roles.values()))
+    stage.gaps.leave(
+        "placement.no_protocol",
+        step.results[0],
+        f"`{component.name}` has no protocol text, so nothing shows who learns what in it",
+        "choose a component with a protocol, or write one in a component of your own",
+        "using",
+    )
+    stage.broken(step.results, step.types)
+
+
+# ---- with a protocol ----
+def _with_protocol(
+    stage: UnderWay, step: Step, component: Component, operator: Operator, operands: list[Held]
+) -> None:
+    formats = [stage.format_of(stage.type_of(operand)) for operand in step.operands]
+    lowered = stage.lowerer.lower(step, component, operator, formats, operands)
+    subject = step.results[0]
+    if lowered.protocol is None or lowered.findings:
+        for finding in lowered.findings[:1]:
+            place = finding.span
+            message = f"`{component.name}` does not fit here: {finding.message}"
+            clause = Origin(place.file, place.start, place.end)
+            stage.gaps.add(
+                Obligation(
+                    finding.code,
+                    Verdict.UNPROVED,
+                    subject,
+                    message,
+                    "using",
+                    clause=clause,
+                    help=finding.help,
+                )
+            )
+        stage.broken(step.results, step.types)
+        return
+    protocol = lowered.protocol
+    roles = _roles(stage, step, component, protocol)
+    if roles is None:
+        stage.broken(step.results, step.types)
+        return
+    protocol, operands = _revealing(stage, step, component, operator, protocol, operands, roles)
+    wired: list[tuple[str, str]] = []
+    for position, (given, held) in enumerate(zip(protocol.inputs, operands, strict=True)):
+        found = _wire(stage, step, component, position, given, held, roles)
+        if found is None:
+            stage.broken(step.results, step.types)
+            return
+        wired.append((given.name, found.name))
+    _results(stage, step, protocol, operands, roles, wired, lowered.origins)
+
+
+def _roles(stage: UnderWay, step: Step, component: Component, protocol: p.Protocol) -> dict[str, str] | None:
+    """Role to party; primitives get a name that no party has. None after a finding."""
+    assert step.use is not None
+    bound, roles = dict(step.use.roles), dict[str, str]()
+    for role in protocol.parties:
+        if role.ideal is not None:
+            name = IDEAL + role.name
+            stage.parties.setdefault(name, msgspec.structs.replace(role, name=name))
+            roles[role.name] = name
+            continue
+        party = bound.get(role.name, role.name)
+        if party not in stage.policy.parties:
+            text = f"nobody takes the role `{role.name}` of `{component.name}`"
+            help_ = f"list it in the component's `roles`, and bind it: `{component.name}({role.name}: party)`"
+            stage.gaps.refuse("placement.role", step.results[0], text, help_, "using")
+            return None
+        roles[role.name] = party
+    return roles
+
+
+def _results(
+    stage: UnderWay,
+    step: Step,
+    protocol: p.Protocol,
+    operands: list[Held],
+    roles: dict[str, str],
+    wired: list[tuple[str, str]],
+    origins: tuple[Origin, ...],
+) -> None:
+    assert step.use is not None
+    names = [stage.name(value) for value in step.results]
+    outputs = tuple((output.name, name) for output, name in zip(protocol.outputs, names, strict=True))
+    made = Made(step.results[0], step.use.key, origins)
+    stage.add(Instance(protocol, tuple(roles.items()), tuple(wired), outputs), made)
+    secrets = frozenset(s for held in operands for s in held.secrets)
+    known = stage.known_with(operands)
+    for value, type_, name, output in zip(step.results, step.types, names, protocol.outputs, strict=True):
+        held = Held(name, output.type, placed(output.holding, roles), secrets, known)
+        stage.types[value] = type_
+        stage.values[value] = stage.arrive(value, held, step.results[0])
+
+
+def placed(holding: p.Holding, roles: Mapping[str, str]) -> p.Holding:
+    """A holding of roles as one of parties."""
+    match holding:
+        case p.Public():
+            return holding
+        case p.Clear():
+            return p.Clear(tuple(dict.fromkeys(roles[role] for role in holding.parties)))
+        case p.Shared():
+            pieces = tuple(
+                p.Piece(piece.label, tuple(dict.fromkeys(roles[h] for h in piece.holders)), piece.coefficient)
+                for piece in holding.pieces
+            )
+            return p.Shared(holding.scheme, pieces)
+
+
+# ---- operands ----
+def _wire(
+    stage: UnderWay,
+    step: Step,
+    component: Component,
+    position: int,
+    given: p.Input,
+    held: Held,
+    roles: dict[str, str],
+) -> Held | None:
+    """The operand as the protocol takes it; None after a finding."""
+    subject, part = step.results[0], f"operand{position}"
+    wanted = placed(given.holding, roles)
+    if isinstance(wanted, p.Shared) or isinstance(held.holding, p.Shared):
+        problem = missing_conversion(wanted, held, component, given.name, stage.policy, stage.view.library)
+        if problem is not None:
+            stage.gaps.refuse("coverage.missing_conversion", subject, problem[0], problem[1], part)
+            return None
+        if given.type != held.type:
+            text = f"`{component.name}` takes `{given.name}` in another ring than `{held.name}` is shared in"
+            help_ = "convert it with a component, or choose parameters for this ring"
+            stage.gaps.refuse("coverage.missing_conversion", subject, text, help_, part)
+            return None
+        return held
+    needing = wanted.parties if isinstance(wanted, p.Clear) else tuple(sorted(_taking_part(roles)))
+    for party in needing:
+        if not in_clear(held, party):
+            text = f"`{party}` needs `{held.name}` for `{component.name}` and does not hold it: it is {told_holding(held.holding)}"
+            help_ = f"let the party that holds it take this role, or a component that keeps it from `{party}`"
+            stage.gaps.refuse("placement.knowledge", subject, text, help_, part, NOWHERE)
+            return None
+    return embedded(stage, held, given.type)
+
+
+def _taking_part(roles: Mapping[str, str]) -> set[str]:
+    return {party for party in roles.values() if not party.startswith(IDEAL)}
+
+
+def embedded(stage: UnderWay, held: Held, type_: p.TensorType) -> Held:
+    """A value in the clear as a residue or an integer of another type: whoever has it does that alone."""
+    if held.type == type_:
+        return held
+    key = (held.name, type_)
+    known = stage.embedded.get(key)
+    if known is not None:
+        return known
+    name = stage.unique(held.name)
+    found = msgspec.structs.replace(held, name=name, type=type_)
+    if isinstance(held.holding, p.Public):
+        stage.give(found, "weights")
+    else:
+        parties = tuple(sorted(parties_of(held.holding)))
+        stage.add(local_instance(_residue(type_.number), [held], ((name, type_),), parties), Made(-1))
+    stage.embedded[key] = found
+    return found
+
+
+def _residue(number: p.Number) -> str:
+    if isinstance(number, p.Integer):
+        return f"integer{number.bits}"
+    bits = number.modulus.bit_length() - 1
+    return f"raw{bits}" if number.modulus == 1 << bits else f"raw modulo {number.modulus}"
+
+
+# ---- what a component reveals ----
+def _revealing(
+    stage: UnderWay,
+    step: Step,
+    component: Component,
+    operator: Operator,
+    protocol: p.Protocol,
+    operands: list[Held],
+    roles: dict[str, str],
+) -> tuple[p.Protocol, list[Held]]:
+    """Operands that the record says it reveals: shown beforehand to everybody who takes part, if they may learn them."""
+    inputs, given = list(protocol.inputs), list(operands)
+    parties = _taking_part(roles)
+    for name in component.reveals:
+        position = next((i for i, spec in enumerate(operator.operands) if spec.name == name), None)
+        if position is None or not isinstance(inputs[position].holding, p.Clear):
+            continue
+        held = operands[position]
+        _reveal(stage, step, component, operator, position, held, parties)
+        if not isinstance(held.holding, p.Clear) or not parties - set(held.holding.parties):
+            continue
+        shown = _disclosed(stage, held, tuple(sorted(parties - set(held.holding.parties))), step.results[0])
+        given[position] = shown
+        everyone = p.Clear(tuple(role for role in roles if not roles[role].startswith(IDEAL)))
+        inputs[position] = msgspec.structs.replace(inputs[position], holding=everyone)
+    return msgspec.structs.replace(protocol, inputs=tuple(inputs)), given
+
+
+def _reveal(
+    stage: UnderWay,
+    step: Step,
+    component: Component,
+    operator: Operator,
+    position: int,
+    held: Held,
+    parties: set[str],
+) -> None:
+    word, value = operator.operands[position].name, step.operands[position]
+    plain = stage.plain(value) if isinstance(value, int) else word
+    who = parties or set(stage.policy.parties)
+    for party in sorted(who):
+        if isinstance(held.holding, p.Public) or party in held.known:
+            continue
+        if _told(word, plain) & set(stage.policy.learns.get(party, ())):
+            continue
+        stage.gaps.refuse(
+            "placement.reveals",
+            step.results[0],
+            f"`{component.name}` reveals `{word}` to `{party}` (here `{plain}`), and the policy does not let it learn that",
+            f"choose a component that keeps `{word}` secret, or write `learns {party}: [{word}]` in the policy",
+            "using",
+            component.origin,
+        )
+
+
+def _told(word: str, plain: str) -> set[str]:
+    """What a policy may say to let a party learn the operand: the value's name, or `indices` of whatever is indexed."""
+    return ({plain} - RESERVED) | ({word} & {"indices"})
+
+
+def _disclosed(stage: UnderWay, held: Held, others: tuple[str, ...], subject: int) -> Held:
+    assert isinstance(held.holding, p.Clear)
+    holder = held.holding.parties[0]
+    protocol = disclosing_protocol(held.type, holder, others)
+    name = stage.unique(held.name)
+    roles = tuple((party, party) for party in (holder, *others))
+    stage.add(Instance(protocol, roles, (("x", held.name),), (("y", name),)), Made(subject))
+    for party in others:
+        stage.outputs[name, party] = p.Output(name, held.type, p.Clear((party,)))
+    return msgspec.structs.replace(
+        held, name=name, holding=p.Clear((holder, *others)), known=held.known | set(others)
+    )

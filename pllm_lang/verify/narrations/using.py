@@ -1,0 +1,111 @@
+"""A component's narration for one step of a plan: its formats, parameters and shapes put in, and kept for equal steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
+from pllm_lang.catalog.facts import Exact
+from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.records import Component, Format, Operator, ParamSpec
+from pllm_lang.exact.number import exact
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.lower.protocol import LoweredProtocol, Setting, lower_protocol
+from pllm_lang.ir.plan import Step
+from pllm_lang.verify.narrations.held import Held
+
+
+class Lowerer:
+    """Narrations lowered so far, by component and setting."""
+
+    def __init__(self, library: Library, formats: Sequence[Format]) -> None:
+        self.library, self.formats = library, formats
+        self.kept: dict[tuple[str, Setting], LoweredProtocol] = {}
+
+    def lower(
+        self,
+        step: Step,
+        component: Component,
+        operator: Operator,
+        types: Sequence[Format],
+        operands: Sequence[Held],
+    ) -> LoweredProtocol:
+        setting = self.setting(step, component, operator, types, operands)
+        assert step.use is not None
+        key = (step.use.key, setting)
+        if key not in self.kept:
+            self.kept[key] = lower_protocol(component, operator, self.library, setting)
+        return self.kept[key]
+
+    def setting(
+        self,
+        step: Step,
+        component: Component,
+        operator: Operator,
+        types: Sequence[Format],
+        operands: Sequence[Held],
+    ) -> Setting:
+        assert step.use is not None
+        setting = _Parts({}, {}, {})
+        for spec, format_, held in zip(operator.operands, types, operands, strict=True):
+            if isinstance(spec.format, Ref) and spec.format.name in operator.format_vars:
+                setting.formats.setdefault(spec.format.name, carried_format(format_, held))
+        for specs, given in ((operator.params, step.params), (component.params, step.use.params)):
+            kinds = {spec.name: spec for spec in specs}
+            for name, value in given:
+                self._put(setting, name, value, kinds.get(name))
+        shapes = tuple(
+            (spec.name, held.type.shape) for spec, held in zip(operator.operands, operands, strict=True)
+        )
+        return Setting(
+            tuple(sorted(setting.formats.items())),
+            tuple(sorted(setting.exact.items())),
+            shapes,
+            tuple(sorted(setting.words.items())),
+        )
+
+    def _put(self, setting: _Parts, name: str, value: Expr, spec: ParamSpec | None) -> None:
+        match value:
+            case Num():
+                setting.exact[name] = exact(value.value)
+            case Ref() if value.name.startswith("%f"):
+                setting.formats[name] = self.formats[int(value.name[2:])]
+            case Ref() if value.name in ("true", "false") and spec is not None and spec.kind == "boolean":
+                setting.exact[name] = int(value.name == "true")
+            case _:
+                setting.words[name] = plain_text(value)
+
+
+class _Parts(msgspec.Struct):
+    formats: dict[str, Format]
+    exact: dict[str, Exact]
+    words: dict[str, str]
+
+
+def plain_text(value: Expr) -> str:
+    """A parameter as text, so that equal parameters are equal."""
+    match value:
+        case Ref():
+            return value.name
+        case Text() | Num():
+            return value.value
+        case ListOf():
+            return "[" + ", ".join(map(plain_text, value.items)) + "]"
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def carried_format(format_: Format, held: Held) -> Format:
+    """The format of an operand; an exact result lies in the ring that its protocol left it in."""
+    number = held.type.number
+    if (
+        format_.kind != "exact"
+        or not isinstance(number, p.Ring)
+        or isinstance(held.holding, p.Clear | p.Public)
+    ):
+        return format_
+    modulus = number.modulus
+    low, high = str(-(modulus // 2)), str((modulus - 1) // 2)
+    return Format("exact", "ring", low, high, 0, str(modulus), (modulus - 1).bit_length())

@@ -1,0 +1,36 @@
+"""The proof of a plan under a policy, made when the first rule asks for it and kept for the others.
+
+The prover and what lowers protocols load only here, when there is something to prove: a plan under no policy is
+checked without them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import PlanView
+
+_last: list[tuple[Flow, Any]] = []
+
+
+def proof_of(plan: PlanView, flow: Flow) -> Any:
+    """The `narrations.plan.Proof` of the plan that `flow` is the walk of; None where it is under no policy."""
+    if plan.policy is None:
+        return None
+    if not _last or _last[0][0] is not flow:
+        prove_plan = importlib.import_module("pllm_lang.verify.narrations.plan").prove_plan
+        _last[:] = [(flow, prove_plan(plan, plan.policy, flow))]
+    return _last[0][1]
+
+
+def obligations(plan: PlanView, flow: Flow, code: str) -> Iterator[Obligation]:
+    """The obligations of the proof with this code, or of this family where it ends in a dot."""
+    proof = proof_of(plan, flow)
+    if proof is not None:
+        yield from (
+            o for o in proof.obligations if o.code == code or (code.endswith(".") and o.code.startswith(code))
+        )

@@ -1,0 +1,16 @@
+"""An operand that lies otherwise than its component takes it: nothing converts by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.proving import obligations
+from pllm_lang.verify.view import PlanView
+
+CODE = "coverage.missing_conversion"
+
+
+def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
+    yield from obligations(plan, flow, CODE)

@@ -1,0 +1,16 @@
+"""A component without a protocol text: nothing shows who learns what in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.proving import obligations
+from pllm_lang.verify.view import PlanView
+
+CODE = "placement.no_protocol"
+
+
+def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
+    yield from obligations(plan, flow, CODE)

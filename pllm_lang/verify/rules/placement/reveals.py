@@ -1,0 +1,16 @@
+"""A component discloses an operand to a party that may not learn it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.proving import obligations
+from pllm_lang.verify.view import PlanView
+
+CODE = "placement.reveals"
+
+
+def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
+    yield from obligations(plan, flow, CODE)

@@ -1,0 +1,16 @@
+"""A value of a plan under a policy, and nothing says who has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.proving import obligations
+from pllm_lang.verify.view import PlanView
+
+CODE = "placement.unplaced"
+
+
+def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
+    yield from obligations(plan, flow, CODE)
