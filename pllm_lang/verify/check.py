@@ -102,12 +102,20 @@ def check_experiment(
         experiment.name,
         report.plan,
         (*report.obligations, *asked),
-        tuple(one for one in report.not_asked if experiment.deployment is None or one.family != "target"),
+        tuple(one for one in report.not_asked if one.family not in _families(experiment, view.plan)),
         findings,
         report.flow,
         report.source_map,
         accepted=report.accepted and no_errors(findings),
     )
+
+
+def _families(experiment: Experiment, plan: PlanView) -> set[str]:
+    """What an experiment asks that its plan alone does not."""
+    asked = {"target"} if experiment.deployment is not None else set[str]()
+    if plan.policy is not None:
+        asked |= {"placement"} | ({"material"} if experiment.stocks else set())
+    return asked
 
 
 def no_errors(findings: Iterable[Finding]) -> bool:

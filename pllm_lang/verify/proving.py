@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import PlanView
 
@@ -25,6 +26,21 @@ def proof_of(plan: PlanView, flow: Flow) -> Any:
         prove_plan = importlib.import_module("pllm_lang.verify.narrations.plan").prove_plan
         _last[:] = [(flow, prove_plan(plan, plan.policy, flow))]
     return _last[0][1]
+
+
+def of_experiment(view: ExperimentView, code: str) -> Iterator[Obligation]:
+    """What an experiment asks: the plan under its own policy where that is another one, and its material."""
+    if view.plan.policy is None:
+        return
+    again = view.experiment.policy not in ("", view.plan.plan.policy)
+    if code == "placement." and again:
+        proof = proof_of(view.plan, view.flow)
+        yield from proof.obligations
+    if code.startswith("material."):
+        proof = proof_of(view.plan, view.flow)
+        material = importlib.import_module("pllm_lang.verify.narrations.material").material
+        found = material(view.experiment, proof.composed, view.plan.library)
+        yield from (o for o in found if o.code == code)
 
 
 def obligations(plan: PlanView, flow: Flow, code: str) -> Iterator[Obligation]:

@@ -5,6 +5,8 @@ In: a component with a protocol. Out: a `Checked` with the findings; it is prove
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from pllm_lang.catalog.expr import MapOf, Num
@@ -14,7 +16,7 @@ from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol import LoweredProtocol, Setting, lower_protocol
 from pllm_lang.text.finding import Finding, Span, Verdict
 from pllm_lang.verify.narrations.examples import settings, told
-from pllm_lang.verify.narrations.told import findings_of
+from pllm_lang.verify.narrations.told import findings_of, spans, used_twice
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.protocol.report import ProtocolReport
 
@@ -52,14 +54,20 @@ def check_component(key: str, component: Component, library: Library) -> Checked
         report = prove_protocol(protocol, allowed=_revealed(protocol, component))
         examples.append(told(setting))
         reports.append(report)
-        for finding in findings_of(
-            report, found.origins, component.origin, statistical_of(component), told(setting)
-        ):
+        said = findings_of(report, found.origins, component.origin, statistical_of(component), told(setting))
+        for finding in (*_used_twice(protocol, found, component), *said):
             findings.setdefault((finding.code, finding.span.start), finding)
     rests = {a.name: f"{a.name} ({a.security} bits)" for report in reports for a in report.assumptions}
     return CheckedProtocol(
         key, tuple(findings.values()), tuple(examples), tuple(reports), tuple(rests.values())
     )
+
+
+def _used_twice(protocol: p.Protocol, found: LoweredProtocol, component: Component) -> Iterator[Finding]:
+    for origin, text in used_twice(protocol):
+        place = spans((origin,), found.origins, component.origin)[0]
+        help_ = "draw it `per execution`, so that each use has its own"
+        yield Finding("material.used_twice", text, place, verdict=Verdict.REFUTED, help=help_)
 
 
 def _revealed(protocol: p.Protocol, component: Component) -> dict[str, list[p.Expr]]:

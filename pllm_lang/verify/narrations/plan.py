@@ -22,7 +22,7 @@ from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.composing import Composed, compose
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.steps import IDEAL
-from pllm_lang.verify.narrations.told import HELP, UNFINISHED, leak_data, leak_message, leak_notes
+from pllm_lang.verify.narrations.told import HELP, UNFINISHED, leak_data, leak_message, leak_notes, used_twice
 from pllm_lang.verify.narrations.under_way import Made, TooManyInstancesError
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import BY_PARTS, inlined, prove_by_parts, prove_composed_view
@@ -98,6 +98,16 @@ def _protocols(stage: Composed, gaps: Gaps) -> None:
                 found.message,
                 HELP.get(code, ""),
                 _place(found.origins, made.origins),
+            )
+        for origin, text in used_twice(instance.protocol):
+            _add(
+                gaps,
+                "material.used_twice",
+                Verdict.REFUTED,
+                made.subject,
+                text,
+                "",
+                _place((origin,), made.origins),
             )
         for result in report.correctness:
             if result.verdict is Verdict.UNPROVED and unfinished:

@@ -135,8 +135,8 @@ def _without_protocol(
 def _with_protocol(
     stage: UnderWay, step: Step, component: Component, operator: Operator, operands: list[Held]
 ) -> None:
-    formats = [stage.format_of(stage.type_of(operand)) for operand in step.operands]
-    lowered = stage.lowerer.lower(step, component, operator, formats, operands)
+    types = [stage.type_of(operand) for operand in step.operands]
+    lowered = stage.lowerer.lower(step, component, operator, types, operands)
     subject = step.results[0]
     if lowered.protocol is None or lowered.findings:
         for finding in lowered.findings[:1]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.catalog.expr import NOWHERE, Origin
+from pllm_lang.ir import protocol as p
 from pllm_lang.text.finding import Finding, Label, Span, Verdict
 from pllm_lang.verify.protocol.report import Correctness, ProtocolReport, View
 from pllm_lang.verify.protocol.report import Finding as ProverFinding
@@ -39,6 +40,21 @@ def findings_of(
         if view.verdict is not Verdict.PROVED:
             yield _leak(view, origins, home, notes)
         yield from _distances(view, home, statistical, notes)
+
+
+def used_twice(protocol: p.Protocol) -> Iterator[tuple[int, str]]:
+    """Origin and message of every bundle with a draw that outlives an execution: the next one would use it again."""
+    lives = {st.name: st.lifetime for st in protocol.body if isinstance(st, p.Draw)}
+    for st in protocol.body:
+        again = (
+            [m for m in st.members if lives.get(m, "execution") != "execution"]
+            if isinstance(st, p.Bundle)
+            else []
+        )
+        if isinstance(st, p.Bundle) and again:
+            lifetime = lives[again[0]]
+            text = f"`{st.name}` is one-use, and its `{again[0]}` is drawn once a {lifetime}: every execution uses it again"
+            yield st.origin, text
 
 
 def _own(found: ProverFinding, origins: tuple[Origin, ...], home: Origin, notes: tuple[str, ...]) -> Finding:

@@ -13,7 +13,7 @@ from pllm_lang.catalog.records import Component, Format, Operator, ParamSpec
 from pllm_lang.exact.number import exact
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol import LoweredProtocol, Setting, lower_protocol
-from pllm_lang.ir.plan import Step
+from pllm_lang.ir.plan import Step, TensorType
 from pllm_lang.verify.narrations.held import Held
 
 
@@ -29,7 +29,7 @@ class Lowerer:
         step: Step,
         component: Component,
         operator: Operator,
-        types: Sequence[Format],
+        types: Sequence[TensorType],
         operands: Sequence[Held],
     ) -> LoweredProtocol:
         setting = self.setting(step, component, operator, types, operands)
@@ -44,21 +44,19 @@ class Lowerer:
         step: Step,
         component: Component,
         operator: Operator,
-        types: Sequence[Format],
+        types: Sequence[TensorType],
         operands: Sequence[Held],
     ) -> Setting:
         assert step.use is not None
         setting = _Parts({}, {}, {})
-        for spec, format_, held in zip(operator.operands, types, operands, strict=True):
+        for spec, type_, held in zip(operator.operands, types, operands, strict=True):
             if isinstance(spec.format, Ref) and spec.format.name in operator.format_vars:
-                setting.formats.setdefault(spec.format.name, carried_format(format_, held))
+                setting.formats.setdefault(spec.format.name, carried_format(self.formats[type_.format], held))
         for specs, given in ((operator.params, step.params), (component.params, step.use.params)):
             kinds = {spec.name: spec for spec in specs}
             for name, value in given:
                 self._put(setting, name, value, kinds.get(name))
-        shapes = tuple(
-            (spec.name, held.type.shape) for spec, held in zip(operator.operands, operands, strict=True)
-        )
+        shapes = tuple((spec.name, type_.shape) for spec, type_ in zip(operator.operands, types, strict=True))
         return Setting(
             tuple(sorted(setting.formats.items())),
             tuple(sorted(setting.exact.items())),

@@ -12,7 +12,7 @@ from pllm_lang.catalog.expr import Apply, Attr, Expr, Item, Num, Ref, Text
 from pllm_lang.catalog.records import ProtocolLine
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.meaning import failure_exponent
-from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, Typed
+from pllm_lang.ir.lower.protocol.setting import FollowsError, MalformedError, Scope, Typed
 from pllm_lang.ir.lower.protocol.terms import term
 from pllm_lang.ir.lower.protocol.types import read_type
 
@@ -29,8 +29,17 @@ def statements(lines: tuple[ProtocolLine, ...], phase: p.Phase, scope: Scope) ->
     for line in lines:
         try:
             yield from _statement(line, phase, scope)
+        except FollowsError:
+            scope.lost |= _made_by(line)
         except MalformedError as problem:
+            scope.lost |= _made_by(line)
             scope.report(problem, line.origin)
+
+
+def _made_by(line: ProtocolLine) -> set[str]:
+    if line.kind == "local" and isinstance(line.exprs[0], Ref):
+        return {line.exprs[0].name}
+    return {line.name} if line.kind == "fresh" else set()
 
 
 def _statement(line: ProtocolLine, phase: p.Phase, scope: Scope) -> Iterator[p.Statement]:
@@ -162,6 +171,8 @@ def _send(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> Iter
 def _bundle(line: ProtocolLine, origin: int, scope: Scope) -> p.Statement:
     members = tuple(expr.name for expr in line.exprs if isinstance(expr, Ref))
     unknown = [name for name in members if name not in scope.values]
+    if unknown and unknown[0] in scope.lost:
+        raise FollowsError("", "")
     if unknown:
         raise MalformedError("protocol.malformed", f"nothing called `{unknown[0]}` is made before this line")
     match line.word:

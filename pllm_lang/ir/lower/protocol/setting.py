@@ -52,8 +52,13 @@ class MalformedError(Exception):
         self.code, self.message, self.help = code, message, help_
 
 
+class FollowsError(MalformedError):
+    """A line that uses what an earlier malformed line should have made; the earlier one was reported."""
+
+
 class Scope:
-    """Everything that lines refer to. `values` are variables by name, whoever holds them."""
+    """Everything that lines refer to. `values` are variables by name, whoever holds them; `lost` are names that a
+    malformed line should have made."""
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class Scope:
         self.spreads: dict[str, tuple[p.Dim, ...]] = {}
         self.values: dict[str, Typed] = {}
         self.keys: set[str] = set()
+        self.lost: set[str] = set()
         self.origins: list[Origin] = []
         self.findings: list[Finding] = []
 

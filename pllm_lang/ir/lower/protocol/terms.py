@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pllm_lang.catalog.expr import Apply, Attr, Expr, ListOf, Num, Ref
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.setting import (
+    FollowsError,
     MalformedError,
     Scope,
     Typed,
@@ -42,6 +43,8 @@ def term(expr: Expr, scope: Scope, like: Typed | None = None) -> Typed:
         case Attr(base=Ref()):
             raise MalformedError("protocol.malformed", f"there is no piece `{expr.base.name}.{expr.name}`")
         case Ref():
+            if expr.name in scope.lost:
+                raise FollowsError("", "")
             if expr.name in scope.keys:
                 raise MalformedError("protocol.malformed", f"the key `{expr.name}` is used as a number")
             raise MalformedError("protocol.malformed", f"nobody has a value `{expr.name}` before this line")

@@ -1,0 +1,172 @@
+"""One-use material of an experiment: what its plan burns, against what its stocks hold.
+
+A bundle of a protocol is issued and burnt as a whole, one unit an entry, row or call. The need is what one run of each
+stage burns, times its runs: the first stage once a request, every later one once for each further token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from pllm_lang.catalog.expr import Apply, Expr, Ref
+from pllm_lang.catalog.library import Library
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.experiment import Experiment, Stock
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.narrations.composing import Composed
+from pllm_lang.verify.narrations.steps import IDEAL
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.protocol.compose import Instance
+from pllm_lang.verify.protocol.prove import prove_protocol
+
+
+class Need(msgspec.Struct):
+    """`providers` are the parties that hold a whole unit when it is made; `ring_bits` the widest ring in it."""
+
+    component: str
+    bundle: str
+    unit: str
+    count: int
+    ring_bits: int
+    providers: frozenset[str]
+    subject: int
+
+
+def material(experiment: Experiment, stages: tuple[Composed, ...], library: Library) -> Iterator[Obligation]:
+    """Nothing where the experiment names no stock: then material is not asked."""
+    if not experiment.stocks:
+        return
+    left = {stock.key: int(stock.count) if stock.count.isdigit() else 0 for stock in experiment.stocks}
+    for need in needs(experiment, stages):
+        stock = next(
+            (
+                s
+                for s in experiment.stocks
+                if kind_of(s.of) in (need.bundle, f"{need.component}.{need.bundle}")
+            ),
+            None,
+        )
+        if stock is None:
+            known = ", ".join(f"`{kind_of(s.of)}`" for s in experiment.stocks)
+            text = f"`{need.component}` burns {need.count} of `{need.bundle}`, and no stock holds any; the stocks hold {known}"
+            yield _refuse("material.missing", need, text, f"declare a stock: `of: {need.bundle}`")
+            continue
+        yield from _fits(need, stock, left, library)
+
+
+def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> Iterator[Obligation]:
+    name = stock.key.rsplit(".", 1)[-1]
+    had = left[stock.key]
+    left[stock.key] = had - need.count
+    if had < need.count:
+        text = f"`{need.component}` burns {need.count} of `{need.bundle}` (one each {need.unit}), and `{name}` has {max(had, 0)} left"
+        yield msgspec.structs.replace(
+            _refuse(
+                "material.shortage",
+                need,
+                text,
+                "issue more before the run, or lower the budget of the experiment",
+            ),
+            value=str(need.count),
+            limit=str(max(had, 0)),
+        )
+    else:
+        yield Obligation(
+            "material.shortage", Verdict.PROVED, need.subject, part=name, evidence=(f"{need.count} of {had}",)
+        )
+    if stock.ring_bits and stock.ring_bits != str(need.ring_bits):
+        text = f"`{need.bundle}` is used in a ring of {need.ring_bits} bits, and `{name}` was made for {stock.ring_bits}"
+        yield _refuse(
+            "material.ring", need, text, "issue material for the ring that the component computes in"
+        )
+    provider = stock.provider.rsplit(".", 1)[-1]
+    if provider not in need.providers and not _prepares(stock.provider, library):
+        made_by = " or ".join(f"`{party}`" for party in sorted(need.providers)) or "nobody"
+        text = f"`{name}` comes from `{provider}`, and in this plan {made_by} makes `{need.bundle}`"
+        yield _refuse(
+            "material.provider", need, text, "take a stock of that provider, or bind the role to it"
+        )
+    if not stock.fresh:
+        text = f"nothing says that `{name}` was never used before"
+        help_ = "write `fresh: true` in the stock, if its ledger shows it"
+        yield Obligation("material.used_before", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+
+
+def _prepares(provider: str, library: Library) -> bool:
+    component = library.component(provider)
+    return component is not None and component.kind == "preparation"
+
+
+def _refuse(code: str, need: Need, message: str, help_: str) -> Obligation:
+    return Obligation(code, Verdict.REFUTED, need.subject, message, "using", help=help_)
+
+
+# ---- needs ----
+def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
+    """By component and bundle, in order of first use."""
+    found: dict[tuple[str, str], Need] = {}
+    for place, stage in enumerate(stages):
+        runs = runs_of(place, experiment)
+        for instance, made in zip(stage.whole.instances, stage.made, strict=True):
+            for bundle, unit, count in burnt(instance.protocol) if made.key else ():
+                name = (instance.protocol.name, bundle.name)
+                providers = _providers(bundle, instance)
+                need = found.get(name)
+                if need is None:
+                    ring = _ring_bits(bundle, instance.protocol)
+                    need = found[name] = Need(*name, unit, 0, ring, providers, made.subject)
+                need.count += count * runs
+                need.providers &= providers
+    return list(found.values())
+
+
+def runs_of(place: int, experiment: Experiment | None) -> int:
+    """How often a stage runs within the budget."""
+    budget = dict(experiment.budget) if experiment is not None else {}
+    requests = int(budget.get("requests", "1"))
+    tokens = int(budget.get("max_new_tokens", "1"))
+    return requests if place == 0 else requests * max(tokens - 1, 1)
+
+
+def burnt(protocol: p.Protocol) -> Iterator[tuple[p.Bundle, str, int]]:
+    """Bundle, unit and units of one execution; sizes are numbers in a plan."""
+    bundles = {st.name: st for st in protocol.body if isinstance(st, p.Bundle)}
+    if not bundles:
+        return
+    for need in prove_protocol(protocol, ()).cost.material:
+        yield bundles[need.bundle], need.unit, sum(count for _, count in need.count)
+
+
+def _ring_bits(bundle: p.Bundle, protocol: p.Protocol) -> int:
+    rings = [st.type.number for st in protocol.body if isinstance(st, p.Draw) and st.name in bundle.members]
+    return max(((ring.modulus - 1).bit_length() for ring in rings if isinstance(ring, p.Ring)), default=0)
+
+
+def _providers(bundle: p.Bundle, instance: Instance) -> frozenset[str]:
+    """Parties that draw, hold or compute every member before anything is sent of it."""
+    found: frozenset[str] | None = None
+    for st in instance.protocol.body:
+        match st:
+            case p.Draw() if st.name in bundle.members:
+                holders = frozenset(st.holders)
+            case p.Assign() if st.target in bundle.members:
+                holders = frozenset({st.party})
+            case _:
+                continue
+        found = holders if found is None else found & holders
+    roles = dict(instance.roles)
+    parties = {roles.get(role, role) for role in found or ()}
+    return frozenset(party for party in parties if not party.startswith(IDEAL))
+
+
+def kind_of(expr: Expr) -> str:
+    """`triple`, or `triple(ring: 64)`."""
+    match expr:
+        case Ref():
+            return expr.name.rsplit(".", 1)[-1]
+        case Apply():
+            return expr.fn.rsplit(".", 1)[-1]
+        case _:
+            return getattr(expr, "value", "")
