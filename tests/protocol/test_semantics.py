@@ -11,6 +11,7 @@ import pytest
 
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.protocol.counting import counted_leak
 from pllm_lang.verify.protocol.narration import narrate
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.protocol.report import View
@@ -435,3 +436,23 @@ def test_an_allowed_output_changes_from_execution_to_execution() -> None:
     constant = ir.Input("x", V, FROM_A, lifetime="session")
     protocol = two(body, *secrets, constant, outputs=(ir.Output("y", V, ir.Clear(("b",)), X),))
     assert view(protocol).verdict is Verdict.PROVED
+
+
+def test_counting_takes_every_entry_of_a_stream() -> None:
+    """x * x' + r has both its entries masked, by a stream: no view is more frequent, though the rule is stuck."""
+    bits, bit = t((2,), ir.Ring(2)), t((1,), ir.Ring(2))
+    body = (
+        ir.KeyDraw("k", ("a", "c")),
+        ir.Draw("s", bits, ("a",), ir.ViaPrf("k", ("s",))),
+        ir.Draw("q", bit, ("a",)),
+        ir.Assign("a", "u", add(X, ref("s"))),
+        ir.Send("a", ("b",), "u"),
+        ir.Assign("a", "v", ir.Mul(ref("q"), ir.Add((ref("q"), ir.Const(1, bit), ir.Slice(X, 0, 0, 1))))),
+        ir.Send("a", ("b",), "v"),
+    )
+    protocol = two(body, ir.Input("x", bits, FROM_A))
+    truth = Run(protocol, 1, 1 << 10).independent(frozenset(["b"]))
+    assert (view(protocol).verdict is Verdict.REFUTED) == (not truth)
+    masked_bits = two(body[:5], ir.Input("x", bits, FROM_A))
+    assert counted_leak(masked_bits, frozenset(["b"])) is None
+    assert Run(masked_bits, 1, 1 << 10).independent(frozenset(["b"]))

@@ -140,9 +140,11 @@ class _Scripted:
 
     def __init__(self, values: Mapping[str, Tensor]) -> None:
         self.values = values
+        self._sources = {name: _Listed(value.entries) for name, value in values.items()}
 
     def source(self, st: ir.Draw) -> Random:
-        return _Listed(self.values[st.name].entries)
+        """The same source each time that an entry of the draw is asked for."""
+        return self._sources[st.name]
 
 
 class _Listed(Random):
