@@ -12,6 +12,7 @@ import msgspec
 
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.policies import effective
 from pllm_lang.catalog.records import Record
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Plan, Requirement
@@ -73,7 +74,7 @@ def plan_view(plan: Plan, source_map: SourceMap, library: Library, policy: str) 
         node for stage in plan.stages for node, _ in nodes(stage.body) if isinstance(node, Requirement)
     )
     names = {f"%v{value}": name for value, (name, _) in source_map.values.items()}
-    return PlanView(plan, library, library.policy(policy) if policy else None, requirements, names)
+    return PlanView(plan, library, effective(policy, library) if policy else None, requirements, names)
 
 
 def check_experiment(

@@ -12,6 +12,7 @@ import msgspec
 
 from pllm_lang.catalog import expr as ex
 from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.policies import effective
 from pllm_lang.catalog.records import Policy, Record
 from pllm_lang.ir.experiment import Deployment, Experiment, Stock
 from pllm_lang.ir.plan import ComponentUse
@@ -42,8 +43,8 @@ class _Reading(msgspec.Struct):
 
 
 def lower_experiment(library: Library, record: Record) -> LoweredExperiment:
-    policy = library.get(record.under) if record.under else None
-    reading = _Reading(record, library, policy if isinstance(policy, Policy) else None, [])
+    policy = effective(record.under, library) if record.under else None
+    reading = _Reading(record, library, policy, [])
     fields = record.fields
     experiment = Experiment(
         name=record.name,

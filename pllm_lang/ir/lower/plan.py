@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from pllm_lang.catalog.library import Library
-from pllm_lang.catalog.records import Policy
+from pllm_lang.catalog.policies import effective
 from pllm_lang.ir.lower.body import Place, lower_body
 from pllm_lang.ir.lower.context import Context, Frame, Scope
 from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
@@ -55,8 +55,8 @@ def open_context(project: Project, library: Library, module: Module, decl: syn.P
 def _place_under(ctx: Context, decl: syn.Plan, under: syn.Word) -> None:
     scope = ctx.frame.module.scope
     binding = scope.get(under.id)
-    record = ctx.library.get(binding.key) if binding else None
-    if binding is not None and isinstance(record, Policy):
+    record = effective(binding.key, ctx.library) if binding else None
+    if binding is not None and record is not None:
         ctx.policy, ctx.policy_key = record, binding.key
         return
     help = suggest(ctx, under.id, declared(ctx, "policy")) or "declare it, or import it from `std.policies`"
