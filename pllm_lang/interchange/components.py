@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from pllm_lang.interchange.errors import ComponentError
-from pllm_lang.interchange.reading import as_list, as_object
+from pllm_lang.interchange.reading import as_list, as_object, shown
 
 RATIO_PARTS = ("numerator", "denominator")
 RESERVED_NAMES = frozenset({"component", "params"})
@@ -67,10 +67,12 @@ def checked_params(component: str, params: Mapping[str, Any]) -> dict[str, Any]:
     record = component_records().get(component)
     if record is None:
         return dict(params)
-    for name in sorted(set(params) - set(record.params)):
-        raise ComponentError("component.unknown", "is no parameter of this component", f"{component}.{name}")
-    for name in sorted(set(record.params) - set(params)):
-        raise ComponentError("component.missing", "is missing", f"{component}.{name}")
+    if unknown := sorted(set(params) - set(record.params)):
+        why = f"component params have unknown fields: {unknown}"
+        raise ComponentError("component.unknown", why, f"{component}.{unknown[0]}")
+    if missing := sorted(set(record.params) - set(params)):
+        why = f"component params have missing fields: {missing}"
+        raise ComponentError("component.missing", why, f"{component}.{missing[0]}")
     return {name: _checked(f"{component}.{name}", rule, params[name]) for name, rule in record.params.items()}
 
 
@@ -94,42 +96,41 @@ def _checked(subject: str, rule: ParameterRecord, value: Any) -> Any:
         case "cluster_sizes":
             return _cluster_sizes(subject, value)
         case "flag":
-            _require(isinstance(value, bool), subject, "must be true or false")
+            _require(isinstance(value, bool), subject, "must be a bool", value)
         case "choice":
             same_type = any(type(value) is type(choice) and value == choice for choice in rule.choices)
-            _require(same_type, subject, f"must be one of {', '.join(map(str, rule.choices))}")
+            _require(same_type, subject, f"must be one of {', '.join(map(str, rule.choices))}", value)
         case "integer":
-            _require(_is_integer(value, rule.least, rule.most), subject, f"must be an integer{_bounds(rule)}")
+            fits = _is_integer(value, rule.least, rule.most)
+            _require(fits, subject, f"must be an integer{_bounds(rule)}", value)
         case "text":
-            _require(isinstance(value, str), subject, "must be text")
-            _require(_fits(len(value), rule.least, rule.most), subject, f"must have a length{_bounds(rule)}")
+            _require(isinstance(value, str) and value != "", subject, "must be a non-empty string", value)
+            fits = _fits(len(value), rule.least, rule.most)
+            _require(fits, subject, f"must have a length{_bounds(rule)}", value)
             matches = rule.pattern is None or re.fullmatch(rule.pattern, value) is not None
-            _require(matches, subject, f"must match {rule.pattern}")
+            _require(matches, subject, f"must match {rule.pattern}", value)
     return value
 
 
 def _ratio(subject: str, value: Any) -> dict[str, int]:
     pair = as_list(value)
-    if pair is not None and len(pair) == len(RATIO_PARTS):
-        value = dict(zip(RATIO_PARTS, pair, strict=True))
-    ratio = dict(as_object(value) or {})
-    _require(set(ratio) == set(RATIO_PARTS), subject, "must be a pair (numerator, denominator)")
+    given = dict(zip(RATIO_PARTS, pair, strict=True)) if pair and len(pair) == len(RATIO_PARTS) else value
+    ratio = dict(as_object(given) or {})
+    _require(set(ratio) == set(RATIO_PARTS), subject, "must be a (numerator, denominator) pair", value)
     for part in RATIO_PARTS:
-        _require(_is_integer(ratio[part], 1, None), f"{subject}.{part}", "must be an integer of at least 1")
-    _require(ratio["numerator"] <= ratio["denominator"], subject, "must be above 0 and at most 1")
+        fits = _is_integer(ratio[part], 1, None)
+        _require(fits, f"{subject}.{part}", "must be an integer >= 1", ratio[part])
+    _require(ratio["numerator"] <= ratio["denominator"], subject, "must be in (0, 1]", value)
     return ratio
 
 
 def _cluster_sizes(subject: str, value: Any) -> list[int]:
     sizes = list(as_list(value) or ())
-    _require(len(sizes) > 0, subject, "must be a list with at least one size")
+    _require(len(sizes) > 0, subject, "must be non-empty", value)
     for index, size in enumerate(sizes):
-        _require(_is_integer(size, 1, None), f"{subject}[{index}]", "must be an integer of at least 1")
-    _require(
-        all(big > small and big % small == 0 for big, small in pairwise(sizes)),
-        subject,
-        "each size must be a smaller divisor of the one before",
-    )
+        _require(_is_integer(size, 1, None), f"{subject}[{index}]", "must be an integer >= 1", size)
+    falling = all(big > small and big % small == 0 for big, small in pairwise(sizes))
+    _require(falling, subject, "must fall, each size a divisor of the one before", value)
     return sizes
 
 
@@ -142,11 +143,13 @@ def _fits(value: int, least: int | None, most: int | None) -> bool:
 
 
 def _bounds(rule: ParameterRecord) -> str:
-    least = "" if rule.least is None else f" of at least {rule.least}"
-    most = "" if rule.most is None else f"{' and' if least else ' of'} at most {rule.most}"
-    return least + most
+    if rule.least is None and rule.most is None:
+        return ""
+    if rule.most is None:
+        return f" >= {rule.least}"
+    return f" in {rule.least}..{rule.most}"
 
 
-def _require(holds: bool, subject: str, why: str) -> None:
+def _require(holds: bool, subject: str, why: str, value: Any) -> None:
     if not holds:
-        raise ComponentError("component.value", why, subject)
+        raise ComponentError("component.value", f"{why}, not {shown(value)}", subject)

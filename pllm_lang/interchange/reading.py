@@ -27,6 +27,8 @@ U64_DIGITS = 20
 MAX_DIGITS = 1000
 I64_MIN = -(2**63)
 MAX_POWER_OF_TEN = 308
+MAX_SHOWN = 80
+"""Characters of a wrong value that a message quotes."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 _NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
@@ -190,3 +192,12 @@ def plain_int(text: str) -> int:
 
 def _no_constant(name: str) -> NoReturn:
     raise DocumentError("document.number", f"{name} is not a JSON number")
+
+
+def shown(value: object) -> str:
+    """A wrong value as a message quotes it: cut, and never a fault of its own."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} too large to print"
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."

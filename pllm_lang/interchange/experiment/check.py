@@ -23,7 +23,7 @@ from pllm_lang.interchange.experiment.document import (
     ModelDoc,
 )
 from pllm_lang.interchange.experiment.text import read_text
-from pllm_lang.interchange.reading import as_object, check_depth
+from pllm_lang.interchange.reading import as_object, check_depth, shown
 
 HUB_KINDS = frozenset({"huggingface", "safetensors", "vllm"})
 KINDS = HUB_KINDS | {"mlx", "mlx-lm", "gguf", "llama.cpp", "ollama", "tiny"}
@@ -51,10 +51,10 @@ def experiment_from_spec(
         raise ExperimentError("experiment.value", "must be 'local'", "deployment.kind")
     return ExperimentDoc(
         name=_text(spec["name"], "name"),
-        model=_model(pipeline["model"]),
-        components=_components(pipeline["components"]),
+        model=read_model(pipeline["model"]),
+        components=read_components(pipeline["components"]),
         root=_text(deployment["root"], "deployment.root"),
-        budget=_budget(spec["budget"]),
+        budget=read_budget(spec["budget"]),
     )
 
 
@@ -90,7 +90,7 @@ def _mapping(value: Any, path: str) -> Mapping[str, Any]:
 
 def _text(value: Any, path: str) -> str:
     if not isinstance(value, str) or not value:
-        raise ExperimentError("experiment.type", "must be nonempty text", path)
+        raise ExperimentError("experiment.type", f"must be a non-empty string, not {shown(value)}", path)
     return value
 
 
@@ -98,7 +98,8 @@ def _optional_text(value: Any, path: str) -> str | None:
     return None if value is None else _text(value, path)
 
 
-def _model(value: Any) -> ModelDoc:
+def read_model(value: Any) -> ModelDoc:
+    """The `model` of a pipeline."""
     found = _mapping(value, "model")
     for key in sorted(set(found) - MODEL_KEYS):
         raise ExperimentError("experiment.unknown", "is no key of the format", f"model.{key}")
@@ -148,7 +149,8 @@ def _origin(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _components(value: Any) -> dict[str, ComponentDoc]:
+def read_components(value: Any) -> dict[str, ComponentDoc]:
+    """The `components` of a pipeline, by slot."""
     found: dict[str, ComponentDoc] = {}
     for slot, spec in _mapping(value, "pipeline.components").items():
         if not slot or "__" in slot:
@@ -162,9 +164,11 @@ def _components(value: Any) -> dict[str, ComponentDoc]:
     return found
 
 
-def _budget(value: Any) -> BudgetDoc:
+def read_budget(value: Any) -> BudgetDoc:
+    """The `budget` of an experiment."""
     found = _object(value, "budget", BUDGET_KEYS)
     for key in BUDGET_KEYS:
         if not isinstance(found[key], int) or isinstance(found[key], bool) or found[key] < 1:
-            raise ExperimentError("experiment.value", "must be an integer of at least 1", f"budget.{key}")
+            why = f"must be an integer >= 1, not {shown(found[key])}"
+            raise ExperimentError("experiment.value", why, f"budget.{key}")
     return BudgetDoc(**found)
