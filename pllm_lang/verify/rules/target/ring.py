@@ -14,7 +14,10 @@ CODE = "target.ring"
 
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
-    """Every ring that a step computes in is the one that the host's runtime and the stock were made for."""
+    """Every ring that a step computes in is the one that the host's runtime and the stock were made for.
+
+    Where a component has a protocol, `material.ring` compares each stock with the bundle that it holds.
+    """
     stocks = {
         stock.key.rsplit(".", 1)[-1]: exact(stock.ring_bits)
         for stock in view.experiment.stocks
@@ -25,17 +28,18 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
 
 
 def _judge(host: Host, view: ExperimentView, stocks: dict[str, Exact]) -> Iterator[Obligation]:
-    seen: set[int] = set()
+    seen: set[tuple[int, bool]] = set()
     for met, step in steps_at(host, view):
         modulus = carrier_modulus(step, view.plan)
-        if modulus is None or modulus in seen:
+        apart = view.plan.policy is not None and step.component is not None and step.component.protocol is not None
+        if modulus is None or (modulus, apart) in seen:
             continue
-        seen.add(modulus)
+        seen.add((modulus, apart))
         bits = (modulus - 1).bit_length()
         rings: dict[str, Exact] = {"the plan computes in": bits}
         if host.ring_bits is not None:
             rings[f"`{host.target.name}` of `{host.party}` runs"] = host.ring_bits
-        rings |= {f"the stock `{name}` was made for": ring for name, ring in stocks.items()}
+        rings |= {} if apart else {f"the stock `{name}` was made for": ring for name, ring in stocks.items()}
         if len(rings) == 1:
             continue
         yield _obligation(met.step.results[0], rings, bits, host)
