@@ -10,11 +10,15 @@ from collections.abc import Collection
 
 import msgspec
 
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import holds
+from pllm_lang.catalog.expr import Apply, Between, ListOf, Num, Ref
 from pllm_lang.catalog.records import Holding
 from pllm_lang.ir.lower.condition import read_condition, tightened
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.report import declared, report, span_of, suggest
 from pllm_lang.ir.plan import Bound, Placement
+from pllm_lang.ir.words import show_expr
 from pllm_lang.syntax import nodes as syn
 
 
@@ -124,5 +128,37 @@ def read_holding(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Placement:
         span = span_of(ctx, anchor, expr)
         report(ctx, "names.unknown", "a holding is needed after `as`", span, help, data={"name": name})
         return Placement()
-    named = [arg for arg in expr.args if isinstance(arg, syn.Name)] if isinstance(expr, syn.Call) else []
-    return Placement("shared", tuple(party(ctx, arg.id, arg, anchor) for arg in named), binding.key)
+    holders = _holders(ctx, expr.args if isinstance(expr, syn.Call) else (), anchor)
+    problem = _miscounted(record, holders)
+    if problem:
+        count = int(record.n_parties.value) if isinstance(record.n_parties, Num) else 2
+        names = ", ".join(f"p{index}" for index in range(count))
+        help = f"name its parties, each once, in the order of the pieces: `as {record.name}({names})`"
+        report(ctx, "types.clause", problem, span_of(ctx, anchor, expr), help)
+    return Placement("shared", holders, binding.key)
+
+
+def _holders(ctx: Context, args: tuple[syn.Expr | syn.Entry, ...], anchor: syn.Anchor) -> tuple[str, ...]:
+    found: list[str] = []
+    for arg in args:
+        if isinstance(arg, syn.Name):
+            found.append(party(ctx, arg.id, arg, anchor))
+        else:
+            report(ctx, "types.clause", "a party's name is needed here", span_of(ctx, anchor, arg))
+    return tuple(found)
+
+
+def _miscounted(record: Holding, holders: tuple[str, ...]) -> str:
+    """What is wrong with the number of parties of a holding, "" for nothing."""
+    twice = next((one for one in holders if holders.count(one) > 1), "")
+    if twice:
+        return f"`{twice}` holds two places of `{record.name}`"
+    wanted = record.n_parties
+    if wanted is None:
+        return ""
+    parties = Ref("n_parties")
+    condition = Apply("in" if isinstance(wanted, (ListOf, Between)) else "==", (parties, wanted))
+    if holds(condition, Env(context={"n_parties": len(holders)})) is not False:
+        return ""
+    count = "1 party" if len(holders) == 1 else f"{len(holders) or 'no'} parties"
+    return f"`{record.name}` is for {show_expr(wanted)} parties, and here {count} hold{'s' * (len(holders) == 1)} it"
