@@ -10,14 +10,14 @@ from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING
 from pllm_lang.cli.naming import NoSuchPlanError, checked_file, one_plan, split_target
 from pllm_lang.verify.check import PlanReport
 
-STAGES = ("syntax", "resolved", "ir", "bounds")
+STAGES = ("syntax", "resolved", "ir", "bounds", "roles", "views")
 
 
 @click.command()
 @click.argument("target", metavar="FILE[:NAME]")
 @click.option("--stage", type=click.Choice(STAGES), default="ir", show_default=True)
 def command(target: str, stage: str) -> int:
-    """Show a plan as its syntax tree, with names resolved, as the typed plan, or with the proved facts of every value."""
+    """Show a plan: its syntax tree, names resolved, the typed plan, facts of values, programs of parties, or views."""
     try:
         text = (
             _syntax(target)
@@ -65,12 +65,22 @@ def _said(module: str) -> bool:
 
 
 def _plan(target: str, stage: str) -> str:
+    if stage in ("roles", "views"):
+        return _proof(target, stage)
     from pllm_lang.ir.show import show_plan
 
     report = one_plan(target)
     if stage == "ir":
         return show_plan(report.plan, report.source_map).rstrip("\n")
     return "\n".join(_bounds(report))
+
+
+def _proof(target: str, stage: str) -> str:
+    from pllm_lang.cli.proofs import proof_of
+    from pllm_lang.verify.narrations.show import roles_text, views_text
+
+    found = proof_of(target)
+    return roles_text(found.proof) if stage == "roles" else views_text(found.proof, found.policy)
 
 
 def _bounds(report: PlanReport) -> Iterator[str]:

@@ -137,7 +137,7 @@ def _place(places: tuple[int, ...], origins: tuple[Origin, ...]) -> Origin:
 # ---- views ----
 def _view(stage: Composed, coalition: frozenset[str], policy: Policy, whole: bool, gaps: Gaps) -> None:
     """`whole` says that the composition is all of the plan; a proof about less proves nothing."""
-    view = _composed_view(stage, coalition)
+    view = view_of(stage, coalition)
     who = " and ".join(f"`{party}`" for party in sorted(coalition))
     if view.verdict is Verdict.PROVED:
         if whole:
@@ -153,7 +153,8 @@ def _view(stage: Composed, coalition: frozenset[str], policy: Policy, whole: boo
         gaps.add(_leak(stage, view))
 
 
-def _composed_view(stage: Composed, coalition: frozenset[str]) -> View:
+def view_of(stage: Composed, coalition: frozenset[str]) -> View:
+    """How the view of a coalition over a stage ended."""
     members = tuple(sorted(coalition))
     if stage.shared_state >= 0 and not all(map(_exact, {i.protocol for i in stage.whole.instances})):
         text = "a shared state is read and written beside results that round, which no proof covers"

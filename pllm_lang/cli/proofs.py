@@ -1,0 +1,48 @@
+"""The proof of one plan of a call, for what is shown of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.records import Policy, Record
+from pllm_lang.cli.naming import NoSuchPlanError, checked_file, split_target
+from pllm_lang.ir.experiment import Experiment
+from pllm_lang.ir.lower.experiment import lower_experiment
+from pllm_lang.verify.check import PlanReport, plan_view
+from pllm_lang.verify.narrations.plan import Proof, prove_plan
+
+
+class Found(msgspec.Struct, frozen=True):
+    proof: Proof
+    policy: Policy
+    experiment: Experiment | None
+
+
+def proof_of(target: str) -> Found:
+    """Raises NoSuchPlanError where there is no such plan, or nothing says who takes part in it."""
+    path, name = split_target(target)
+    checked = checked_file(path)
+    reports = [r for r in checked.reports if r.name == name or (not name and len(checked.reports) == 1)]
+    if not reports or reports[0].flow is None:
+        known = ", ".join(r.name for r in checked.reports if r.flow is not None) or "none"
+        raise NoSuchPlanError(
+            f"{path} does not hold a plan `{name}` that could be read; its plans are: {known}"
+        )
+    report = reports[0]
+    experiment = _experiment(checked.opened.library, report)
+    key = (experiment.policy if experiment is not None else "") or report.plan.policy
+    view = plan_view(report.plan, report.source_map, checked.opened.library, key)
+    if view.policy is None or report.flow is None:
+        raise NoSuchPlanError(
+            f"`{report.name}` is under no policy, so nothing says who its parties are: add `under`"
+        )
+    return Found(prove_plan(view, view.policy, report.flow), view.policy, experiment)
+
+
+def _experiment(library: Library, report: PlanReport) -> Experiment | None:
+    for key in library.keys("experiment"):
+        record = library.get(key)
+        if isinstance(record, Record) and record.name == report.name:
+            return lower_experiment(library, record).experiment
+    return None
