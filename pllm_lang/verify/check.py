@@ -86,6 +86,7 @@ def check_experiment(
 ) -> PlanReport:
     """What an experiment's deployment asks of its plan; `report` is the plan's own (None where it has no plan).
 
+    Under another policy than the plan's own, everything that is asked over a plan is asked again under that policy.
     The findings are only the experiment's: those of the plan stand in its own report, but an experiment whose plan is
     refused is refused as well.
     """
@@ -98,6 +99,8 @@ def check_experiment(
     asked = tuple(
         o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view)
     )
+    if key != report.plan.policy:
+        asked = (*asked, *_over_the_plan(plan, report.flow))
     findings = (*lowering, *findings_of(asked, report.source_map))
     return PlanReport(
         experiment.name,

@@ -29,15 +29,9 @@ def proof_of(plan: PlanView, flow: Flow) -> Any:
 
 
 def of_experiment(view: ExperimentView, code: str) -> Iterator[Obligation]:
-    """What an experiment asks: the plan under its own policy where that is another one, and its material."""
-    if view.plan.policy is None:
-        return
-    again = view.experiment.policy not in ("", view.plan.plan.policy)
-    if code == "placement." and again:
-        proof = proof_of(view.plan, view.flow)
-        yield from proof.obligations
-    if code.startswith("material."):
-        proof = proof_of(view.plan, view.flow)
+    """What an experiment asks of its stocks, by this code."""
+    proof = proof_of(view.plan, view.flow)
+    if proof is not None:
         material = importlib.import_module("pllm_lang.verify.narrations.material").material
         found = material(view.experiment, proof.composed, view.plan.library)
         yield from (o for o in found if o.code == code)

@@ -44,7 +44,7 @@ from pllm_lang.verify.view import PlanView
 class Composed(msgspec.Struct, frozen=True):
     """`made` belongs to `whole.instances`, one by one; `held` are the plan's values at the end, by number.
 
-    `shared_state` is a state that lies in pieces, -1 where there is none.
+    `shared_state` is a state that lies in pieces, -1 where there is none; `incomplete` says that steps are missing.
     """
 
     stage: str
@@ -53,6 +53,7 @@ class Composed(msgspec.Struct, frozen=True):
     held: dict[int, Held]
     assumed: tuple[str, ...]
     shared_state: int = -1
+    incomplete: bool = False
 
 
 def compose(view: PlanView, policy: Policy, flow: Flow, gaps: Gaps) -> Iterator[Composed]:
@@ -72,7 +73,13 @@ def compose(view: PlanView, policy: Policy, flow: Flow, gaps: Gaps) -> Iterator[
         )
         held = {value: found for value, found in under_way.values.items() if isinstance(value, int)}
         yield Composed(
-            stage.name, whole, tuple(under_way.made), held, tuple(under_way.assumed), under_way.shared_state
+            stage.name,
+            whole,
+            tuple(under_way.made),
+            held,
+            tuple(under_way.assumed),
+            under_way.shared_state,
+            under_way.incomplete,
         )
 
 

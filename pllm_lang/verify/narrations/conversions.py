@@ -36,7 +36,7 @@ def _same(wanted: p.Shared, held: p.Shared) -> bool:
     if wanted.scheme != held.scheme or len(wanted.pieces) != len(held.pieces):
         return False
     return all(
-        set(a.holders) <= set(b.holders) and a.coefficient == b.coefficient
+        set(a.holders) == set(b.holders) and a.coefficient == b.coefficient
         for a, b in zip(wanted.pieces, held.pieces, strict=True)
     )
 

@@ -40,6 +40,11 @@ STATISTICAL = 40
 """Bits of statistical security where a policy says none."""
 
 
+LEAK_HELP = (
+    "bind the roles to parties that do not collude, use material once, or let the policy say what is learnt"
+)
+
+
 class Proof(msgspec.Struct, frozen=True):
     """`composed` are the stages as far as they could be built."""
 
@@ -58,7 +63,12 @@ def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
     _adversaries(view, policy, stages, gaps)
     for stage in stages:
         _protocols(stage, gaps)
-    whole = not any(o.verdict is not Verdict.PROVED for o in gaps.found.values())
+    whole = all(o.verdict is Verdict.PROVED for o in gaps.found.values())
+    if whole and any(stage.incomplete for stage in stages):
+        whole = False
+        if all(o.verdict is Verdict.PROVED for o in flow.obligations):
+            text = "a step of the plan could not be followed, so views are not proved"
+            gaps.leave("placement.not_checked", -1, text, "look at what is reported before")
     for stage in stages:
         for coalition in coalitions(policy):
             _view(stage, coalition, policy, whole, gaps)
@@ -149,8 +159,35 @@ def _view(stage: Composed, coalition: frozenset[str], policy: Policy, whole: boo
             )
             _distance(stage, coalition, view, policy, who, gaps)
         return
-    if view.verdict is Verdict.REFUTED or whole:
+    if len(stage.whole.instances) > MAX_INLINED:
+        _at_fault(stage, coalition, who, gaps)
+    elif view.verdict is Verdict.REFUTED or whole:
         gaps.add(_leak(stage, view))
+
+
+def _at_fault(stage: Composed, coalition: frozenset[str], who: str, gaps: Gaps) -> None:
+    """In a long stage: the protocols that have no proof of their own for the coalition's roles."""
+    seen: set[tuple[p.Protocol, tuple[str, ...]]] = set()
+    found = False
+    for instance, made in zip(stage.whole.instances, stage.made, strict=True):
+        roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
+        if not made.key or (instance.protocol, roles) in seen:
+            continue
+        seen.add((instance.protocol, roles))
+        view = prove_protocol(instance.protocol, (roles,)).views[0]
+        if view.verdict is not Verdict.PROVED or not _exact(instance.protocol):
+            found = True
+            why = leak_message(view) if view.verdict is not Verdict.PROVED else "its result rounds"
+            gaps.leave(
+                "placement.leak",
+                made.subject,
+                f"what {who} sees is not proved here: {why}",
+                LEAK_HELP,
+                "using",
+            )
+    if not found:
+        text = f"what {who} sees over the stage `{stage.stage or 'of the plan'}` is not proved: shares that are opened may not be fresh"
+        gaps.leave("placement.leak", -1, text, LEAK_HELP, f"{stage.stage} {who}")
 
 
 def view_of(stage: Composed, coalition: frozenset[str]) -> View:
@@ -198,7 +235,7 @@ def _leak(stage: Composed, view: View) -> Obligation:
         reason="sent by this line",
         witness=(_named(data["witness"], stage),) if "witness" in data else (),
         notes=(*notes, *_others(stage, numbers, last)),
-        help="bind the roles to parties that do not collude, use each piece of material once, or let the policy say what is learnt",
+        help=LEAK_HELP,
     )
 
 

@@ -117,10 +117,13 @@ def _without_protocol(
     stage: UnderWay, step: Step, component: Component, operator: Operator, operands: list[Held]
 ) -> None:
     roles = dict(step.use.roles) if step.use is not None else {}
+    parties = set(roles.values()) or set(stage.policy.parties)
     for name in component.reveals:
         position = next((i for i, spec in enumerate(operator.operands) if spec.name == name), None)
-        if position is not None:
-            _reveal(stage, step, component, operator, position, operands[position], set(roles.values()))
+        if position is None:
+            _reveal_word(stage, step, component, name, parties)
+        else:
+            _reveal(stage, step, component, operator, position, operands[position], parties)
     stage.gaps.leave(
         "placement.no_protocol",
         step.results[0],
@@ -308,7 +311,10 @@ def _revealing(
     parties = _taking_part(roles)
     for name in component.reveals:
         position = next((i for i, spec in enumerate(operator.operands) if spec.name == name), None)
-        if position is None or not isinstance(inputs[position].holding, p.Clear):
+        if position is None:
+            _reveal_word(stage, step, component, name, parties)
+            continue
+        if not isinstance(inputs[position].holding, p.Clear):
             continue
         held = operands[position]
         _reveal(stage, step, component, operator, position, held, parties)
@@ -346,6 +352,20 @@ def _reveal(
             "using",
             component.origin,
         )
+
+
+def _reveal_word(stage: UnderWay, step: Step, component: Component, word: str, parties: set[str]) -> None:
+    """Something else than an operand: everybody who takes part has to be allowed to learn it, by that word."""
+    for party in sorted(parties):
+        if word not in stage.policy.learns.get(party, ()):
+            stage.gaps.refuse(
+                "placement.reveals",
+                step.results[0],
+                f"`{component.name}` reveals `{word}` to `{party}`, and the policy does not let it learn that",
+                f"choose another component, or write `learns {party}: [{word}]` in the policy",
+                "using",
+                component.origin,
+            )
 
 
 def _told(word: str, plain: str) -> set[str]:

@@ -106,7 +106,8 @@ def leak_message(view: View) -> str:
     who = " and ".join(f"`{party}`" for party in view.coalition)
     if view.leak is None:
         return f"it is not shown that {who} learns nothing: {view.reason}"
-    return f"{who} learns `{view.leak.secret}` from `{view.leak.combination}`"
+    learns = "learns" if len(view.coalition) == 1 else "together learn"
+    return f"{who} {learns} `{view.leak.secret}` from `{view.leak.combination}`"
 
 
 def leak_notes(view: View) -> Iterator[str]:

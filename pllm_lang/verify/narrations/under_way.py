@@ -57,6 +57,7 @@ class UnderWay:
         self.loops: list[int] = []
         self.assumed: dict[str, None] = {}
         self.shared_state = -1
+        self.incomplete = False
         self.results = {(output.value, party) for output in stage.outputs for party in output.to}
 
     # ---- names ----
@@ -143,7 +144,8 @@ class UnderWay:
         return known
 
     def broken(self, values: tuple[int, ...], types: tuple[TensorType, ...]) -> None:
-        """Results about which an error was reported already."""
+        """Results about which an error was reported already; the composition is not all of the stage any more."""
+        self.incomplete = True
         for value, type_ in zip(values, types, strict=True):
             self.types[value] = type_
             self.values[value] = Held(
