@@ -99,10 +99,12 @@ bool split_columns(const Inputs& inputs, long first, long last, Digit* digits, s
   return valid;
 }
 
-template <class Value>
+template <class Operation>
 bool split_part(const Inputs& inputs, long first, long last, Digit* digits, std::size_t stride) {
-  return inputs.columns ? split_columns<Value>(inputs, first, last, digits, stride)
-                        : split_rows<Value>(inputs, first, last, digits, stride);
+  using Value = typename Operation::Value;
+  if constexpr (Operation::columns)
+    if (inputs.columns) return split_columns<Value>(inputs, first, last, digits, stride);
+  return split_rows<Value>(inputs, first, last, digits, stride);
 }
 
 }  // namespace pllm

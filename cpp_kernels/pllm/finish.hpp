@@ -20,6 +20,7 @@ struct Clear {
   using Value = std::int8_t;
   using Result = std::int32_t;
   static constexpr int digits = 1;
+  static constexpr bool columns = false;  // whether inputs may lie column by column
   static constexpr long fold = unfolded;
   struct Totals {
     std::uint32_t low[panel];
@@ -39,6 +40,7 @@ struct Ring32 {
   using Value = std::uint32_t;
   using Result = std::uint32_t;
   static constexpr int digits = Digits;
+  static constexpr bool columns = false;
   static constexpr long fold = unfolded;
   struct Totals {
     std::uint32_t low[panel];
@@ -62,6 +64,7 @@ struct Ring64 {
   using Value = std::uint64_t;
   using Result = std::uint64_t;
   static constexpr int digits = Digits;
+  static constexpr bool columns = false;
   static constexpr long fold = Isa::fold;
   struct Totals {
     std::uint64_t low[panel];
@@ -86,6 +89,7 @@ struct Residue {
   using Value = Word;
   using Result = Word;
   static constexpr int digits = Digits;
+  static constexpr bool columns = sizeof(Word) == 8;
   static constexpr long fold = Isa::fold;
   struct Totals {
     std::uint64_t low[panel];

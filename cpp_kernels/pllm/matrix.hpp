@@ -27,7 +27,7 @@ std::int8_t* step_of(const Matrix& matrix, long panel_index, long k) {
   return matrix.weights + panel_index * matrix.panel_bytes + k / Isa::group * step;
 }
 
-void put_weight(const Matrix& matrix, long output, long k, std::int8_t weight) {
+__attribute__((noinline)) void put_weight(const Matrix& matrix, long output, long k, std::int8_t weight) {
   const int byte = int(output % panel) * Isa::group + int(k % Isa::group);
   std::int8_t* step = step_of(matrix, output / panel, k);
   if (matrix.bits == 8) {

@@ -41,7 +41,7 @@ void split_task(void* job, long part) {
   const long from = product.first + part * product.rows_a_part;
   const long to = from + product.rows_a_part < product.last ? from + product.rows_a_part : product.last;
   Digit* digits = product.digits + (from - product.first) * Operation::digits * product.stride;
-  if (!split_part<typename Operation::Value>(product.inputs, from, to, digits, product.stride)) product.valid.store(false);
+  if (!split_part<Operation>(product.inputs, from, to, digits, product.stride)) product.valid.store(false);
 }
 
 constexpr long held_rows = 8;  // rows of columns that are written together, a cache line of each output
@@ -59,7 +59,7 @@ struct Sink {
   Totals* totals;     // of every row; null when one fold is all
   bool last = true;   // fold
   long next = 0;      // row that is not done
-  alignas(cache_line) Result held[held_rows][panel] = {};
+  alignas(cache_line) Result held[Operation::columns ? held_rows : 1][panel] = {};
 
   void operator()(long digit_rows) {
     for (; (next + 1) * Operation::digits <= digit_rows; ++next) {
@@ -78,11 +78,12 @@ struct Sink {
   void finish(const Totals& row) {
     const std::int32_t* offsets = product.matrix->offsets + first_output;
     const long left = product.matrix->outputs - first_output, count = left < panel ? left : panel;
-    if (product.inputs.columns) {
-      Operation::finish(row, product.finish, offsets, held[next % held_rows]);
-      if (next % held_rows == held_rows - 1 || next == rows - 1) write_columns(count);
-      return;
-    }
+    if constexpr (Operation::columns)
+      if (product.inputs.columns) {
+        Operation::finish(row, product.finish, offsets, held[next % held_rows]);
+        if (next % held_rows == held_rows - 1 || next == rows - 1) write_columns(count);
+        return;
+      }
     Result* target = static_cast<Result*>(product.results) + (first_row + next) * product.matrix->outputs + first_output;
     if (count == panel) return Operation::finish(row, product.finish, offsets, target);
     Operation::finish(row, product.finish, offsets, held[0]);

@@ -28,7 +28,7 @@ struct Pool {
   ~Pool() {
     stopping.store(true);
     wake();
-    for (int i = 0; i < started; ++i) workers[i].join();
+    for (int i = 0; i < started; ++i) pthread_join(workers[i], nullptr);
     if (Scratch* scratch = spare.exchange(nullptr)) drop(scratch);
   }
 
@@ -81,35 +81,33 @@ struct Pool {
     std::free(scratch);
   }
 
+  // Where the system refuses more threads, those that there are, and the caller, do the work.
   void start() {
-    try {
-      while (started < threads - 1) {
-        workers[started] = std::thread(&Pool::live, this);
-        ++started;
-      }
-    } catch (...) {
-    }  // the system refuses more threads: those that there are, and the caller, do the work
+    while (started < threads - 1 && pthread_create(&workers[started], nullptr, live, this) == 0) ++started;
   }
 
   void wake() {
     generation.fetch_add(1);
     if (sleeping.load() == 0) return;
-    std::lock_guard<std::mutex> guard(lock);
-    bell.notify_all();
+    pthread_mutex_lock(&lock);
+    pthread_cond_broadcast(&bell);
+    pthread_mutex_unlock(&lock);
   }
 
   void work() {
     for (long i = next.fetch_add(1); i < current_count; i = next.fetch_add(1)) current_task(current_job, i);
   }
 
-  void live() {
+  static void* live(void* itself) {
+    Pool& pool = *static_cast<Pool*>(itself);
     unsigned seen = 0;
-    while (!stopping.load()) {
-      inside.fetch_add(1);
-      if (open.load()) work();
-      inside.fetch_sub(1);
-      seen = await(seen);
+    while (!pool.stopping.load()) {
+      pool.inside.fetch_add(1);
+      if (pool.open.load()) pool.work();
+      pool.inside.fetch_sub(1);
+      seen = pool.await(seen);
     }
+    return nullptr;
   }
 
   unsigned await(unsigned seen) {
@@ -118,14 +116,15 @@ struct Pool {
       if (now != seen) return now;
       pause_cpu();
     }
-    std::unique_lock<std::mutex> guard(lock);
+    pthread_mutex_lock(&lock);
     sleeping.fetch_add(1);
-    while (generation.load() == seen) bell.wait(guard);
+    while (generation.load() == seen) pthread_cond_wait(&bell, &lock);
     sleeping.fetch_sub(1);
+    pthread_mutex_unlock(&lock);
     return generation.load();
   }
 
-  std::thread workers[most_workers];
+  pthread_t workers[most_workers];
   int started = 0;
   std::atomic<bool> stopping{false}, busy{false}, open{false};
   std::atomic<int> inside{0}, sleeping{0};
@@ -135,8 +134,8 @@ struct Pool {
   Task current_task = nullptr;
   void* current_job = nullptr;
   long current_count = 0;
-  std::mutex lock;
-  std::condition_variable bell;
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t bell = PTHREAD_COND_INITIALIZER;
 };
 
 }  // namespace pllm

@@ -4,17 +4,15 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <thread>
 #ifdef __aarch64__
 #include <arm_neon.h>
 #endif

@@ -78,35 +78,35 @@ void tile(const Strip& strip, long row, int from) {
     for (int c = 0; c < Columns; ++c) *(Stored*)(target + r * panel + c * width) = sums[r][c];
 }
 
-template <int Bits, int Rows>
+// Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, 5 as 6, the last of them for nothing.
+template <int Bits>
 void short_tile(const Strip& strip, long row, long rows) {
-  if constexpr (Rows > 0) {
-    if (rows == Rows) return tile<Rows, Isa::columns, Bits>(strip, row, 0);
-    short_tile<Bits, Rows - 1>(strip, row, rows);
-  }
+  if (rows == 1) return tile<1, Isa::columns, Bits>(strip, row, 0);
+  if (rows == 2) return tile<2, Isa::columns, Bits>(strip, row, 0);
+  if constexpr (Isa::rows > 4)
+    if (rows > 4) return tile<Isa::rows, Isa::columns, Bits>(strip, row, 0);
+  tile<4, Isa::columns, Bits>(strip, row, 0);
 }
 
 // More digit rows than a tile takes, but few enough to read each weight once: half the panel at a time.
-template <int Bits, int Rows>
+template <int Bits>
 bool tall_tile(const Strip& strip, long rows) {
-  if constexpr (Rows > Isa::rows) {
-    if (rows != Rows) return tall_tile<Bits, Rows - 1>(strip, rows);
-    for (int from = 0; from < Isa::columns; from += Isa::columns / 2) tile<Rows, Isa::columns / 2, Bits>(strip, 0, from);
-    return true;
-  }
-  return false;
+  if (rows <= Isa::rows || rows > Isa::tall_rows) return false;
+  if constexpr (Isa::tall_rows > 0)
+    for (int from = 0; from < Isa::columns; from += Isa::columns / 2) tile<Isa::tall_rows, Isa::columns / 2, Bits>(strip, 0, from);
+  return true;
 }
 
 // All tiles of a chunk; `done` hears how many digit rows have their final sums.
 template <int Bits, class Done>
 void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
-  if (tall_tile<Bits, Isa::tall_rows>(strip, rows)) {
+  if (tall_tile<Bits>(strip, rows)) {
     if (final) done(rows);
     return;
   }
   for (long row = 0; row < rows; row += Isa::rows) {
     const long end = rows - row < Isa::rows ? rows : row + Isa::rows;
-    short_tile<Bits, Isa::rows>(strip, row, end - row);
+    short_tile<Bits>(strip, row, end - row);
     if (final) done(end);
   }
 }

@@ -18,7 +18,7 @@ struct Isa {
   static constexpr int tall_rows = 0;
   static constexpr long fold = 508;  // 512 would reach 2^31 when every weight is -128 and every digit -32768
   static constexpr long padding = 4;
-  static constexpr long spare_rows = 0;
+  static constexpr long spare_rows = 1;
 
   static Weights widen(Bytes bytes) { return __builtin_convertvector(bytes, Weights); }
 

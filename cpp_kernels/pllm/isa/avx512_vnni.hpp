@@ -16,7 +16,7 @@ struct Avx512Vnni {
   static constexpr int tall_rows = 8;  // digit rows of a tile over half a panel
   static constexpr long fold = 65536;  // k's after which 32-bit sums are widened
   static constexpr long padding = 4;   // K is padded to a multiple of this
-  static constexpr long spare_rows = 0;  // digit rows that may be read past the last
+  static constexpr long spare_rows = 1;  // digit rows that a tile may read past the last
 
   static Weights widen(Bytes bytes) { return (Weights)bytes; }
 

@@ -17,7 +17,7 @@ struct Isa {
   static constexpr int tall_rows = 8;
   static constexpr long fold = 508;
   static constexpr long padding = 4;
-  static constexpr long spare_rows = 0;
+  static constexpr long spare_rows = 1;
 
   static Weights widen(Bytes bytes) { return __builtin_convertvector(bytes, Weights); }
 
