@@ -66,8 +66,8 @@ def scale(x: Interval, factor: Exact) -> Interval:
 
 
 def div(x: Interval, y: Interval) -> Interval | None:
-    """`x / y`; unknown where `y` contains zero."""
-    if y.low <= 0 <= y.high:
+    """`x / y`; unknown where `y` contains zero, or contradicts itself."""
+    if y.low <= 0 <= y.high or y.low > y.high:
         return None
     return mul(x, Interval(ratio(1, y.high), ratio(1, y.low)))
 

@@ -46,7 +46,7 @@ class Ran(msgspec.Struct):
 
 
 MAX_BITS = 3_000
-SPECIAL = (0, 0, 1, -1, 40, -40, Fraction(-127846, 100000), Fraction(-3, 4), Fraction(-7525, 10000))
+SPECIAL = (0, 0, 1, -1, 40, -40, Fraction(-127846, 100000), Fraction(-3, 4), Fraction(-7525, 10000), Fraction(1, 2**12))
 
 
 def bare(name: str, *operands: str) -> Operator:
@@ -141,7 +141,7 @@ def operand(
 
 def entry_source(random: Random, operator: Operator, spec: OperandSpec, dims: dict[str, int]):
     name = getattr(spec.format, "name", "")
-    if operator.name == "rotary_embedding" and name == "index":
+    if operator.name.startswith("rotary_") and name == "index":
         return (lambda: random.choice([0, 1, 5, EIGHTH_TURN, EIGHTH_TURN])), INDEX
     if name == "index":
         top = dims["v"] if operator.name == "embedding" else dims["n"] if operator.name == "gather" else 9

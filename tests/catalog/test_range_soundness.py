@@ -157,7 +157,7 @@ def test_a_smaller_claim_of_an_operator_is_noticed(name, position) -> None:
     weaker = msgspec.structs.replace(
         operator, ensures=tuple(tighter(c) if i == position else c for i, c in enumerate(operator.ensures))
     )
-    found = first_broken(claim_name(operator, position), all_operators(), [weaker], 4 * PLANS_AN_OPERATOR)
+    found = first_broken(claim_name(operator, position), all_operators(), [weaker], 8 * PLANS_AN_OPERATOR)
     assert found is not None
 
 
