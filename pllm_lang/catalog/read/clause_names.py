@@ -1,19 +1,27 @@
-"""Rule 2 of clauses: which names they may speak of."""
+"""Rule 2 of clauses: which names they may speak of, and which functions they may call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from pllm_lang.catalog.evaluate import SPECIAL
 from pllm_lang.catalog.expr import AnyRank
+from pllm_lang.catalog.primitives.table import PRIMITIVES
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.records import Operator, ParamSpec
+from pllm_lang.catalog.slots import FORMAT_READS, SLOTS
 from pllm_lang.catalog.walk import names_in
 from pllm_lang.resolve.suggest import did_you_mean
-from pllm_lang.resolve.uses import names_of
+from pllm_lang.resolve.uses import names_of, parts
 from pllm_lang.syntax import nodes as syn
 
 # What every clause may speak of besides the names of its record.
 CONTEXT_NAMES = frozenset({"n_parties", "host", "true", "false", "carrier", "pi"})
+FUNCTIONS = frozenset(
+    name
+    for name in (*PRIMITIVES, *SLOTS, *FORMAT_READS, *(name for name, _ in SPECIAL))
+    if name.isidentifier()
+)
 
 
 def operator_names(operator: Operator) -> set[str]:
@@ -35,9 +43,10 @@ def param_names(params: Iterable[ParamSpec]) -> set[str]:
 
 
 def check_clause_names(items: Iterable[syn.Item], own: set[str], ctx: Context) -> None:
-    """A clause speaks of its record's `own` names, of constants and of formats."""
+    """A clause speaks of its record's `own` names, of constants and of formats, and calls known functions."""
     for item in items:
-        for name in _names(item):
+        exprs = _exprs(item)
+        for name in (found for expr in exprs for found in names_of(expr)):
             if name.id in own or name.id in CONTEXT_NAMES or name.id in ctx.constants:
                 continue
             binding = ctx.scope.get(name.id)
@@ -45,15 +54,27 @@ def check_clause_names(items: Iterable[syn.Item], own: set[str], ctx: Context) -
                 help_ = did_you_mean(name.id, own) or "a clause may speak of " + ", ".join(sorted(own))
                 message = f"`{name.id}` means nothing in this clause"
                 ctx.report("names.unknown", message, ctx.span(item, name), help_)
+        for name in (found for expr in exprs for found in _called(expr)):
+            if name.id not in FUNCTIONS:
+                help_ = did_you_mean(name.id, FUNCTIONS) or "functions are " + ", ".join(sorted(FUNCTIONS))
+                message = f"there is no function `{name.id}` that a clause may call"
+                ctx.report("names.unknown", message, ctx.span(item, name), help_)
 
 
-def _names(item: syn.Item) -> tuple[syn.Name, ...]:
+def _exprs(item: syn.Item) -> tuple[syn.Expr, ...]:
     match item:
         case syn.Requires():
-            return tuple(names_of(item.condition))
+            return (item.condition,)
         case syn.Ensures():
-            return tuple(names_of(item.claim))
+            return (item.claim,)
         case syn.Intermediate() | syn.Means():
-            return tuple(names_of(item.value))
+            return (item.value,)
         case _:
             return ()
+
+
+def _called(expr: syn.Expr | syn.Spread | syn.Entry) -> Iterator[syn.Name]:
+    if isinstance(expr, syn.Call) and isinstance(expr.callee, syn.Name):
+        yield expr.callee
+    for part in parts(expr):
+        yield from _called(part)
