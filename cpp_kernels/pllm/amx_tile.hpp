@@ -8,6 +8,7 @@ constexpr long tile_rows = 16;           // digit rows, outputs and groups of k'
 constexpr long tile_width = 64;          // k's of a tile
 constexpr long panel_step = panel * 4L;  // bytes between groups of k's
 constexpr long few_rows = 4;             // up to which a tile of 16 rows is not worth its loads
+constexpr long small_strip = 4096;       // digits, below which setting the tiles up costs more than it saves
 
 struct TileShapes {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -126,7 +127,7 @@ void widen_chunk(const std::int8_t* pairs, long width, std::int8_t* weights) {
 struct Tiles {
   template <int Bits, class Done>
   static void multiply(Strip strip, long rows, Done& done) {
-    if (rows <= few_rows) return multiply_strip<Bits>(strip, rows, done);
+    if (rows <= few_rows || rows * strip.width < small_strip) return multiply_strip<Bits>(strip, rows, done);
     const TileShapes shapes;
     asm volatile("ldtilecfg %0" ::"m"(shapes));
     alignas(cache_line) std::int8_t bytes[Bits == 8 ? 1 : chunk * panel];
