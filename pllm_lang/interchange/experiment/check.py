@@ -46,16 +46,26 @@ def experiment_from_spec(
     if spec["schema"] != SCHEMA:
         raise ExperimentError("experiment.schema", f"must be {SCHEMA!r}, not {spec['schema']!r}", "schema")
     pipeline = _object(spec["pipeline"], "pipeline", ("model", "components"))
-    deployment = _object(spec["deployment"], "deployment", ("kind", "root"))
-    if deployment["kind"] != "local":
-        raise ExperimentError("experiment.value", "must be 'local'", "deployment.kind")
     return ExperimentDoc(
-        name=_text(spec["name"], "name"),
+        name=read_name(spec["name"]),
         model=read_model(pipeline["model"]),
         components=read_components(pipeline["components"]),
-        root=_text(deployment["root"], "deployment.root"),
+        root=read_deployment(spec["deployment"]),
         budget=read_budget(spec["budget"]),
     )
+
+
+def read_name(value: Any) -> str:
+    """The `name` of an experiment."""
+    return _text(value, "name")
+
+
+def read_deployment(value: Any) -> str:
+    """The root of a `deployment`, which is local."""
+    found = _object(value, "deployment", ("kind", "root"))
+    if found["kind"] != "local":
+        raise ExperimentError("experiment.value", "must be 'local'", "deployment.kind")
+    return _text(found["root"], "deployment.root")
 
 
 def _value(source: object, format: str | None) -> object:

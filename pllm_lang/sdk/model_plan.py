@@ -1,0 +1,117 @@
+"""A lowered model as Python sees it: its graph, its digest, passes over it and what a pipeline covers of it.
+
+In: a published config and the bounds of the workload. Out: an immutable `ModelPlan`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from pllm_lang.artifacts.coverage import Coverage
+from pllm_lang.interchange.decoder.eviction import evict_kv_cache
+from pllm_lang.interchange.decoder.lower import decoder_plan
+from pllm_lang.interchange.decoder.plan import DecoderPlan
+from pllm_lang.interchange.errors import NotFaithful
+from pllm_lang.models.digest import canonical_bytes, graph_digest
+from pllm_lang.models.errors import Note
+from pllm_lang.models.graph import ModelGraph
+from pllm_lang.models.lower import lower_model as lower
+from pllm_lang.sdk.coverage import model_coverage
+from pllm_lang.sdk.passes import KvCacheEviction, PlanPass
+from pllm_lang.sdk.pipeline import Pipeline
+from pllm_lang.sdk.view import Immutable, fill
+
+
+def lower_model(
+    config: Mapping[str, Any] | bytes | str, *, batch: int, max_input_tokens: int, max_new_tokens: int
+) -> ModelPlan:
+    """The plan of a `config.json` (a mapping, or its bytes or text) for `batch` sequences at once, of at most
+    `max_input_tokens` and `max_new_tokens` each.
+
+    Raises `LoweringError`, whose `code` starts with `config.` or `workload.`, for every key that would change
+    the model and is not supported.
+    """
+    lowered = lower(config, batch=batch, max_input_tokens=max_input_tokens, max_new_tokens=max_new_tokens)
+    text = config if isinstance(config, bytes | str) else json.dumps(dict(config), ensure_ascii=False)
+    plan = object.__new__(ModelPlan)
+    fill(plan, graph=lowered.graph, notes=lowered.notes, _config=text, _passes=())
+    return plan
+
+
+class ModelPlan(Immutable):
+    """A semantic graph for prefill and one for decode, made by `lower_model` and `apply` only.
+
+    `notes` say which keys of the config had no effect or are unknown.
+    """
+
+    __slots__ = ("_config", "_passes", "graph", "notes")
+    graph: ModelGraph
+    notes: tuple[Note, ...]
+    _config: bytes | str
+    _passes: tuple[PlanPass, ...]
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise TypeError("a ModelPlan is made by lower_model() and apply() only")
+
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits over `canonical_bytes`."""
+        return graph_digest(self.graph)
+
+    def canonical_bytes(self) -> bytes:
+        """The graph as canonical JSON (RFC 8785)."""
+        return canonical_bytes(self.graph)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The graph as a JSON value of its own; equal layers stand once, with the list of their indices."""
+        return json.loads(msgspec.json.encode(self.graph))
+
+    def apply(self, component: PlanPass) -> ModelPlan:
+        """The plan that a pass makes of this one, which stays as it is; its lineage is in the graph.
+
+        Raises `LoweringError` with a code `pass.…`, such as `pass.applied_twice` or `pass.state`.
+        """
+        if not isinstance(component, PlanPass):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"component must be a PlanPass, not {type(component).__name__}")
+        plan = object.__new__(ModelPlan)
+        graph = component.transform(self.graph)
+        fill(plan, graph=graph, notes=self.notes, _config=self._config, _passes=(*self._passes, component))
+        return plan
+
+    def coverage(self, pipeline: Pipeline | None = None) -> Coverage:
+        """What `pipeline` covers of the model, and every operator, bound, role and record that it lacks.
+
+        Without a pipeline, the methods that the library has for each operator. `complete` is False always: it
+        takes `pllm check` of an experiment to know.
+        """
+        return model_coverage(self.graph, pipeline)
+
+    def decoder_plan(self, *, lossy: bool = False) -> DecoderPlan:
+        """The same plan as a `pllm.decoder_plan.v1` document of the pllm.run SDK.
+
+        Raises `ConfigRefused` for a model that this format has not, and `NotFaithful` where it would say
+        something else (only for passes it does not know if `lossy`).
+        """
+        work = self.graph.workload
+        found = decoder_plan(
+            self._config, work.batch, work.max_input_tokens, work.max_new_tokens, lossy=lossy
+        )
+        for used in self._passes:
+            if used.component != KvCacheEviction.id:
+                raise NotFaithful({used.component: "the format does not know this pass"})
+            found = evict_kv_cache(found, used.to_spec())
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelPlan) and self.graph == other.graph
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        size = self.graph.dimensions
+        return f"<ModelPlan {self.graph.config.family}, {size.layers} layers, hidden {size.hidden}, {self.digest[:12]}>"
