@@ -186,7 +186,8 @@ def _at_fault(stage: Composed, coalition: frozenset[str], who: str, gaps: Gaps) 
                 "using",
             )
     if not found:
-        text = f"what {who} sees over the stage `{stage.stage or 'of the plan'}` is not proved: shares that are opened may not be fresh"
+        where = f"the stage `{stage.stage}`" if stage.stage else "the plan"
+        text = f"what {who} sees over {where} is not proved: shares that are opened may not be fresh"
         gaps.leave("placement.leak", -1, text, LEAK_HELP, f"{stage.stage} {who}")
 
 

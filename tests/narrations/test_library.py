@@ -1,0 +1,114 @@
+"""Every narration of the library: proved, executed, and refused with a slip in it."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from pllm_lang.catalog.load import shipped_library
+from pllm_lang.catalog.records import Component
+from pllm_lang.ir.lower.protocol import lower_protocol
+from pllm_lang.verify.narrations.check import check_component
+from pllm_lang.verify.narrations.examples import settings
+from pllm_lang.verify.protocol.execute import execute
+from pllm_lang.verify.protocol.instances import with_sizes
+from pllm_lang.verify.protocol.sizes import symbols_of
+from pllm_lang.verify.protocol.witness import output_right, random_inputs
+from tests.narrations.slips import slips
+
+LIBRARY = shipped_library()
+NARRATED = {
+    key: component
+    for key in LIBRARY.keys("component")
+    if (component := LIBRARY.component(key)) is not None and component.protocol is not None
+}
+
+# Slips that leave a protocol as right and as private as it was, each with the reason.
+HARMLESS = {
+    "arithmetic_garbling_silu_q7": {
+        "to client as well: online 2": "the client may know operand, result and mask"
+    },
+    "binary_table": {"to client as well: online 2": "the client may know operands, result and mask"},
+    "r03_crt": {"to client as well: online 2": "the client may know operands, result and mask"},
+    "garbled_silu": {"to client as well: online 2": "the client may know operand and mask"},
+    "crt_silu": {"to client as well: online 6": "the client may know operand and mask"},
+    "masked_linear": {"to client as well: offline 4": "the client knows both masks and the public weights"},
+    "arithmetic_to_boolean": {
+        "sign 0 flipped: online 4": "modulo 2 a sum is a difference",
+        "negated: online 3": "modulo 2 a number is its negative",
+        "negated: online 4": "modulo 2 a number is its negative",
+        "squared: online 3": "a bit is its square",
+        "squared: online 4": "a bit is its square",
+    },
+    "freivalds_matmul": {
+        "left out: online 2": "nobody cheats here, so the check has nothing to find",
+        "doubled: online 2": "twice zero is zero",
+        "negated: online 2": "minus zero is zero",
+        "squared: online 2": "the square of zero is zero",
+        "result to server": "the operands are public, so anybody may have the product",
+    },
+    "replicated_reveal": {"to p2 as well: online 0": "p2 holds that piece"},
+    "replicated_reveal_to_client": {"to p2 as well: online 2": "p2 holds that piece"},
+}
+
+
+def test_the_issue_s_protocols_are_there() -> None:
+    assert len(NARRATED) >= 26
+    wanted = {
+        "masked_linear", "additive_share", "additive_add", "additive_reveal", "beaver_multiply", "beaver_matmul",
+        "replicated_share", "replicated_multiply", "replicated_matmul", "replicated_reveal", "cast_two_party_local",
+        "cast_masked", "additive_to_replicated", "arithmetic_to_boolean", "freivalds_matmul", "garbled_silu", "crt_silu",
+        "transfer_select", "encrypted_linear",
+    }  # fmt: skip
+    assert wanted <= {component.name for component in NARRATED.values()}
+
+
+@pytest.mark.parametrize("key", sorted(NARRATED))
+def test_proved(key: str) -> None:
+    checked = check_component(key, NARRATED[key], LIBRARY)
+    assert checked.findings == ()
+    assert checked.examples
+
+
+@pytest.mark.parametrize("key", sorted(NARRATED))
+def test_executed_from_the_text(key: str) -> None:
+    """At random operands and draws, every result is what the operator means, at three entries an axis."""
+    for protocol in lowered(NARRATED[key]):
+        if protocol.outputs[0].scale_bits:
+            continue
+        symbols = {s for i in protocol.inputs for d in i.type.shape for s in symbols_of(d)}
+        small = with_sizes(protocol, dict.fromkeys(symbols, 3))
+        for seed in range(3):
+            rng = Random(seed)
+            inputs = random_inputs(small, rng)
+            run = execute(small, {}, inputs, lambda _, rng=rng: rng)
+            assert run.aborted == ()
+            assert all(output_right(small, output.name, inputs, run) for output in small.outputs)
+
+
+def lowered(component: Component):
+    operator = LIBRARY.operator(component.implements[0])
+    found = [
+        lower_protocol(component, operator, LIBRARY, setting) for setting in settings(component, operator)
+    ]
+    usable = [one.protocol for one in found if one.protocol is not None and not one.findings]
+    assert usable
+    return usable
+
+
+@pytest.mark.parametrize("key", sorted(NARRATED))
+def test_a_slip_is_refused(key: str) -> None:
+    component = NARRATED[key]
+    harmless = HARMLESS.get(component.name, {})
+    broken = [(what, copy) for what, copy in slips(component) if what not in harmless]
+    accepted = [what for what, copy in broken if not check_component(key, copy, LIBRARY).findings]
+    assert accepted == []
+    assert len(broken) >= 8
+
+
+@pytest.mark.parametrize("name", sorted(HARMLESS))
+def test_what_is_called_harmless_is_proved(name: str) -> None:
+    key, component = next((k, c) for k, c in NARRATED.items() if c.name == name)
+    copies = dict(slips(component))
+    assert all(not check_component(key, copies[what], LIBRARY).findings for what in HARMLESS[name])
