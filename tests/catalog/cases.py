@@ -159,13 +159,26 @@ def masked(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def masked_by_position(draw: st.DrawFn) -> Case:
+    (x,), _ = draw(matrices())
+    last = draw(st.integers(0, 6))
+    places = Known((x.shape[-2],), tuple(max(0, last - i) for i in reversed(range(x.shape[-2]))))
+    return (x, places, Known((), (draw(entries),))), {"window": draw(st.integers(0, 3))}
+
+
+@st.composite
 def turned(draw: st.DrawFn) -> Case:
     height, width = draw(sizes), draw(st.sampled_from([2, 4, 5]))
     dims = draw(st.sampled_from([2, width - width % 2]))
     pairing = draw(st.sampled_from(["split_half", "interleaved"]))
     shape = (*draw(st.sampled_from([(), (2,)])), height, width)
     places = draw(tensors((height,), st.integers(0, 50)))
-    return (draw(tensors(shape)), places), {"theta": 10000, "dims": dims, "pairing": pairing}
+    scaling = draw(
+        st.sampled_from(
+            [{}, {"factor": Fraction(5, 2)}, {"factor": 8, "original": 100, "low": 1, "high": 4}],
+        )
+    )
+    return (draw(tensors(shape)), places), {"theta": 10000, "dims": dims, "pairing": pairing, **scaling}
 
 
 CASES: dict[str, st.SearchStrategy[Case]] = {
@@ -191,6 +204,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "concat": joined(),
     "repeat": repeated(),
     "causal": masked(),
+    "causal_at": masked_by_position(),
     "rotary": turned(),
 }
 """One strategy for every primitive of the table; a test sees that none is missing."""
@@ -201,6 +215,7 @@ EXACT_OPERANDS = {
     "round_to": (1,),
     "gather": (1,),
     "causal": (1,),
+    "causal_at": (1, 2),
     "rotary": (1,),
     "where": (0,),
 }

@@ -4,6 +4,10 @@ frequency.
 Pair i of the first r entries of a row turns by `position * theta^(-2i/r)`; the rest stay. `split_half`
 pairs i with
 i + r/2, `interleaved` pairs 2i with 2i + 1. Source: Su et al., RoFormer (arXiv 2104.09864), equation 34.
+
+`factor: f` divides every rate. With `original`, `low` and `high` too, rates are scaled as Llama 3.1 does: a pair that
+turns `n = original * rate / (2 pi)` times keeps the share `clamp((n - low) / (high - low), 0, 1)` of its rate, and the
+rest is divided by f.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ from pllm_lang.catalog.bounds import Arg, max_abs, root, row_norm2_sq, times
 from pllm_lang.catalog.facts import Exact, Facts
 from pllm_lang.catalog.primitives.add import entry_sum
 from pllm_lang.catalog.primitives.circular import entry_circular
+from pllm_lang.catalog.primitives.div import entry_quotient
 from pllm_lang.catalog.primitives.elementwise import written
+from pllm_lang.catalog.primitives.extremes import entry_max, entry_min
 from pllm_lang.catalog.primitives.mul import entry_product
 from pllm_lang.catalog.primitives.primitive import Params, Primitive, int_param
 from pllm_lang.catalog.primitives.sub import entry_difference
@@ -53,7 +59,8 @@ def execute(args: tuple[Tensor, ...], params: Params) -> Tensor:
     dims, theta = int_param(params, "dims") or 0, params.get("theta")
     if isinstance(theta, (str, tuple)) or theta is None or theta <= 0:
         raise ArithmeticError("theta is not a positive number")
-    turns = [_turns(place, dims, theta) for place in places]
+    rates = _rates(dims, theta, params)
+    turns = [_turns(place, rates) for place in places]
     spend(len(x.which) * max(1, x.shape[-1]))
     pairs = _pairs(dims, params.get("pairing") == "interleaved")
     rows = (_rotated(x.rows[r], turns[i % len(places)], pairs) for i, r in enumerate(x.which))
@@ -65,18 +72,43 @@ def _pairs(dims: int, interleaved: bool) -> list[tuple[int, int]]:
     return [(2 * i, 2 * i + 1) if interleaved else (i, i + half) for i in range(half)]
 
 
-def _turns(place: Entry, dims: int, theta: Exact) -> list[tuple[Entry, Entry]]:
-    """Cosine and sine of every pair's angle."""
+def _rates(dims: int, theta: Exact, params: Params) -> list[Entry]:
+    """The angle of every pair at position 1."""
     log = enclose.log(theta)
-    found: list[tuple[Entry, Entry]] = []
+    found: list[Entry] = []
     for i in range(dims // 2):
         share = ratio(-2 * i, dims)
         low, high = enclose.exp(log.high * share), enclose.exp(log.low * share)
         if low is None or high is None:
             raise ArithmeticError("theta is too large")
-        angle = entry_product(place, 1 if i == 0 else _between(low, high))
-        found.append((entry_circular(enclose.cos)(angle), entry_circular(enclose.sin)(angle)))
+        found.append(_scaled(1 if i == 0 else _between(low, high), params))
     return found
+
+
+def _scaled(rate: Entry, params: Params) -> Entry:
+    factor = _number(params, "factor")
+    if factor is None:
+        return rate
+    if "original" not in params:
+        return entry_product(rate, ratio(1, factor))
+    original, low, high = (_number(params, name) for name in ("original", "low", "high"))
+    if original is None or low is None or high is None or low >= high:
+        raise ArithmeticError("the scaling of the rates is not known")
+    turned = entry_quotient(entry_product(rate, original), entry_product(2, enclose.pi()))
+    kept = entry_quotient(entry_difference(turned, low), high - low)
+    kept = entry_max(0, entry_min(1, kept))
+    return entry_product(rate, entry_sum(kept, entry_product(entry_difference(1, kept), ratio(1, factor))))
+
+
+def _number(params: Params, name: str) -> Exact | None:
+    value = params.get(name)
+    return None if isinstance(value, str | tuple) or value is None or value <= 0 else value
+
+
+def _turns(place: Entry, rates: list[Entry]) -> list[tuple[Entry, Entry]]:
+    """Cosine and sine of every pair's angle."""
+    angles = [entry_product(place, rate) for rate in rates]
+    return [(entry_circular(enclose.cos)(a), entry_circular(enclose.sin)(a)) for a in angles]
 
 
 def _between(x: Interval, y: Interval) -> Interval:
@@ -98,5 +130,5 @@ ROTARY = Primitive(
     facts=facts,
     execute=execute,
     error=error,
-    params=("theta", "dims", "pairing"),
+    params=("theta", "dims", "pairing", "factor", "original", "low", "high"),
 )

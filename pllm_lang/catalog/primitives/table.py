@@ -6,6 +6,7 @@ from pllm_lang.catalog.primitives.absolute import ABS
 from pllm_lang.catalog.primitives.add import ADD
 from pllm_lang.catalog.primitives.broadcast import COL_BROADCAST, REPEAT, ROW_BROADCAST
 from pllm_lang.catalog.primitives.causal import CAUSAL
+from pllm_lang.catalog.primitives.causal_at import CAUSAL_AT
 from pllm_lang.catalog.primitives.choosing import COMPARISONS, WHERE
 from pllm_lang.catalog.primitives.circular import COS, SIN
 from pllm_lang.catalog.primitives.concat import CONCAT
@@ -33,7 +34,7 @@ from pllm_lang.catalog.primitives.transpose import TRANSPOSE
 
 ARITHMETIC = (ADD, SUB, NEG, MUL, DIV, POWER, MIN, MAX, CLAMP, ABS, POLYNOMIAL, MATMUL, OUTER)
 FUNCTIONS = (SQRT, EXP, LOG, TANH, ERF, COS, SIN, FLOOR, ROUND_TO, WHERE, *COMPARISONS)
-OVER_ROWS = (SUM, ROW_SUM, ROW_MEAN, ROW_MAX, BELOW_ROW_MAX, TOP_VALUES, TOP_INDICES, CAUSAL, ROTARY)
+OVER_ROWS = (SUM, ROW_SUM, ROW_MEAN, ROW_MAX, BELOW_ROW_MAX, TOP_VALUES, TOP_INDICES, CAUSAL, CAUSAL_AT, ROTARY)
 STRUCTURE = (TRANSPOSE, PERMUTE, RESHAPE, SLICE, GATHER, CONCAT, ROW_BROADCAST, COL_BROADCAST, REPEAT)
 
 PRIMITIVES: dict[str, Primitive] = {

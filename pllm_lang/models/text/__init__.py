@@ -1,0 +1,1 @@
+"""From the semantic graph to `.pllm` text: one plan with a stage for prefill and one for decode."""
