@@ -10,6 +10,7 @@ up; a ratio is the median of the ratios of the rounds. `--floors` ends with 1 wh
 """
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -164,6 +165,11 @@ def below(operation: str) -> int:
     }[operation]
 
 
+def _digits(operation: str) -> int:
+    halves = kernels().loaded.instruction_set in {"avx2", "scalar", "neon"}
+    return (HALF_DIGITS if halves else BYTE_DIGITS)[operation]
+
+
 def instruction_limit(rounds: int = 200_000) -> float:
     """GMAC/s of the innermost instruction on independent sums, now."""
     function = kernels().function("multiply_limit")
@@ -199,9 +205,7 @@ def measure(
     """Every party in turn, until the time is up and there were at least FEWEST_ROUNDS."""
     work = shape[0] * shape[1] * shape[2] / 1e9
     call = product_call(engine, operation, shape)
-    digits = (HALF_DIGITS if kernels().loaded.instruction_set in {"avx2", "scalar", "neon"} else BYTE_DIGITS)[
-        operation
-    ]
+    digits = _digits(operation)
     request = {
         "operation": operation,
         "shape": shape,
@@ -373,9 +377,7 @@ def table(rows: list[Row], figures: dict[str, float]) -> str:
 
 def plot(rows: list[Row], figures: dict[str, float], path: Path) -> None:
     """A roofline: products a byte of weights across, GMAC/s up."""
-    from matplotlib import pyplot  # type: ignore[import-not-found]  # noqa: PLC0415 (only where a plot is asked for)
-
-    drawing: Any = pyplot
+    drawing: Any = importlib.import_module("matplotlib.pyplot")  # only where a plot is asked for
     figure, axes = drawing.subplots(figsize=(8, 5))
     intensity = np.logspace(0, 3, 100)
     limit, bandwidth = figures["instruction limit, GMAC/s"], figures["read GB/s"]
@@ -384,7 +386,7 @@ def plot(rows: list[Row], figures: dict[str, float], path: Path) -> None:
     )
     for operation in BYTES:
         own = [row for row in rows if row.operation == operation]
-        digits = BYTE_DIGITS[operation]
+        digits = _digits(operation)
         across = [row.shape[2] * digits for row in own]
         axes.loglog(across, [row.speed * digits for row in own], "o", label=operation)
     axes.set_xlabel("digit products a byte of weights")
