@@ -17,10 +17,7 @@ from pllm_lang.catalog.formats import ulp
 from pllm_lang.catalog.records import Component, Format, Operator, ParamSpec
 from pllm_lang.exact.number import exact, ratio
 from pllm_lang.ir.plan import UNKNOWN, ComponentUse, Placement, Step, TensorType
-from pllm_lang.verify.view import PlanView, StepView
-
-CLEAR = "std.methods.clear"
-"""The component behind `@ party` without `using`."""
+from pllm_lang.verify.view import CLEAR, PlanView, StepView
 
 _BOOLEANS = {"true": 1, "false": 0}
 
@@ -141,7 +138,9 @@ def _numbers(values: ListOf) -> Iterable[Exact]:
 
 def add_parameters(env: Env, use: ComponentUse, component: Component, plan: PlanView) -> None:
     """Put the component's parameters beside the operator's names, which win where both have one."""
-    params = parameters(use.params, component.params, plan)
+    specs = [spec for spec in component.params if spec.name not in env.facts]
+    own = {spec.name for spec in specs}
+    params = parameters([pair for pair in use.params if pair[0] in own], specs, plan)
     env.exact = params.exact | env.exact
     env.formats = params.formats | env.formats
     env.lists = params.lists | env.lists

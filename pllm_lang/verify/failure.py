@@ -30,7 +30,7 @@ def step_failure(view: StepView) -> Exact | None:
     if each is None:
         return None
     entries = sum(prod(type_.shape) for type_ in view.step.types)
-    return round_up(min(each.high, 1), PRECISION) * entries
+    return round_up(min(max(each.high, 0), 1), PRECISION) * entries
 
 
 def met_failure(met: Met) -> Exact | None:

@@ -25,7 +25,7 @@ from pllm_lang.ir.plan import (
     Step,
     TensorType,
 )
-from pllm_lang.verify.initial import constant_facts, stated_bounds, stated_facts
+from pllm_lang.verify.initial import constant_facts, given_facts
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import Judged, Met, PlanView
 
@@ -107,7 +107,7 @@ def _start(walk: _Walk) -> None:
 def _stated(walk: _Walk, given: Any) -> Facts:
     if given.type == UNKNOWN:
         return Facts()
-    return stated_facts(walk.plan.format_of(given.type), stated_bounds(given))
+    return given_facts(walk.plan.format_of(given.type), given)
 
 
 def _give(walk: _Walk, value: int, type_: TensorType, facts: Facts, place: Placement) -> None:

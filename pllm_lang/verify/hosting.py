@@ -101,12 +101,19 @@ class KernelUse(msgspec.Struct, frozen=True):
 
 
 def kernels_of(view: StepView, plan: PlanView) -> Iterator[KernelUse]:
-    """Kernels that a step's component was given as parameters."""
+    """Kernels that a step's component was given as parameters, itself or through components among them."""
     for _, value in () if view.step.use is None else view.step.use.params:
-        key = value.fn if isinstance(value, Apply) else value.name if isinstance(value, Ref) else ""
-        record = plan.library.get(key) if key else None
-        if isinstance(record, Kernel):
-            yield KernelUse(record, value.named if isinstance(value, Apply) else ())
+        yield from _kernels_in(value, plan)
+
+
+def _kernels_in(value: Expr, plan: PlanView) -> Iterator[KernelUse]:
+    key = value.fn if isinstance(value, Apply) else value.name if isinstance(value, Ref) else ""
+    params = value.named if isinstance(value, Apply) else ()
+    record = plan.library.get(key) if key else None
+    if isinstance(record, Kernel):
+        yield KernelUse(record, params)
+    for _, inner in params:
+        yield from _kernels_in(inner, plan)
 
 
 def defects_of(fields: dict[str, Expr]) -> Iterator[dict[str, Expr]]:
@@ -128,4 +135,4 @@ def tensor_bytes(type_: TensorType, plan: PlanView) -> int:
     """Bytes of a tensor at its format's storage width (64 bits where the format has none)."""
     if type_ == UNKNOWN:
         return 0
-    return prod(type_.shape) * max(1, (plan.format_of(type_).bits or 64) // 8)
+    return prod(type_.shape) * max(1, -(-(plan.format_of(type_).bits or 64) // 8))

@@ -21,15 +21,21 @@ def format_range(format_: Format) -> Interval | None:
     return None if low is None or high is None else Interval(low, high)
 
 
-def stated_facts(format_: Format, bounds: Iterable[Bound]) -> Facts:
-    """Facts of an input, weight or state: its format's, met with what is stated; exact by definition.
+def given_facts(format_: Format, given: Input | Weight | State) -> Facts:
+    """Facts of an input, weight or state: its format's, met with what is stated.
 
-    A float's own range only says that the value is finite, so it counts as a fact only beside a stated end.
+    Inputs and weights are exact unless an error is stated; a state holds what a stage computed, with an error that is
+    unknown unless stated. A float's own range only says that the value is finite, so it counts as a fact only beside a
+    stated end.
     """
-    stated = tuple(bounds)
-    ranged = any(bound.slot in ("min", "max", "max_abs") for bound in stated)
-    base = Facts() if format_.kind == "float" and not ranged else format_facts(format_)
-    return with_bounds(msgspec.structs.replace(base, error=0), stated)
+    stated = stated_bounds(given)
+    slots = {bound.slot for bound in stated}
+    base = Facts() if format_.kind == "float" and slots.isdisjoint(_ENDS) else format_facts(format_)
+    error = None if isinstance(given, State) or "error" in slots else 0
+    return with_bounds(msgspec.structs.replace(base, error=error), stated)
+
+
+_ENDS = ("min", "max", "max_abs")
 
 
 def stated_bounds(given: Input | Weight | State) -> tuple[Bound, ...]:
@@ -50,5 +56,10 @@ def constant_facts(constant: Constant) -> Facts:
 def with_bounds(facts: Facts, bounds: Iterable[Bound]) -> Facts:
     """`facts` met with stated bounds; what contradicts them is reported by `bounds.contradiction`."""
     for bound in bounds:
-        facts = stated_bound(facts, bound.slot, bound.op, bound.limit)
+        if bound.slot == "error":
+            limit = exact(bound.limit)
+            least = limit if facts.error is None else min(facts.error, limit)
+            facts = msgspec.structs.replace(facts, error=least)
+        else:
+            facts = stated_bound(facts, bound.slot, bound.op, bound.limit)
     return facts

@@ -27,6 +27,9 @@ MAX_SIZE = 512
 
 _UPPER_BOUNDS = ("error", "row_norm2_sq", "row_norm1", "col_norm2_sq", "col_norm1")
 
+UNSTATED_ROUNDING = "unstated rounding"
+"""Marks a result off its format's grid by a method that states no error: nothing is known of what is stored."""
+
 UNPROVED_BEFORE = "unproved before"
 """Marks a value that has no bound because of what was reported at an earlier step: later steps stay silent."""
 
@@ -71,13 +74,16 @@ def rounded(view: StepView, position: int, derived: Facts, format_: Format) -> F
     """`derived` on the grid of its format.
 
     A component that claims an error has counted its rounding. Otherwise a result that is not known to lie on the grid
-    is rounded when it is stored: in the clear to a neighbour, by any other method in a way that nobody has stated.
+    is rounded when it is stored: in the clear to a neighbour, by any other method in a way that nobody has stated, so that
+    nothing is known of it.
     """
     step = ulp(format_)
-    if step is None or on_grid(derived.unit, step) or _claims_error(view, position):
+    if step is None or on_grid(derived.unit, step):
         return derived
-    if view.component is not None and view.component.name != "clear":
-        return msgspec.structs.replace(derived, error=None)
+    if _claims_error(view, position):
+        return msgspec.structs.replace(derived, unit=step)
+    if view.component is not None and not in_the_clear(view):
+        return Facts(rule=UNSTATED_ROUNDING)
     found, error = derived.range, derived.error
     return Facts(
         range=None if found is None else Interval(_down(found.low, step), _up(found.high, step)),

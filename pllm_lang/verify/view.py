@@ -47,6 +47,10 @@ class StepView(msgspec.Struct, frozen=True):
     n_parties: int | None
 
 
+CLEAR = "std.methods.clear"
+"""The component behind `@ party` without `using`."""
+
+
 def is_structural(view: StepView) -> bool:
     """Whether the step only moves entries; such a step needs no component of its own."""
     return view.step.structural or "structural" in view.operator.fields
@@ -54,7 +58,8 @@ def is_structural(view: StepView) -> bool:
 
 def in_the_clear(view: StepView) -> bool:
     """Whether a party computes the step on values that it knows, or the step only moves entries."""
-    return is_structural(view) or (view.component is not None and view.component.name == "clear")
+    use = view.step.use
+    return is_structural(view) or (view.component is not None and (use is None or use.key == CLEAR))
 
 
 class Judged(msgspec.Struct, frozen=True):

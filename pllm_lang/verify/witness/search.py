@@ -12,13 +12,14 @@ import msgspec
 
 from pllm_lang.catalog.apply import run as run_expression
 from pllm_lang.catalog.facts import Facts
+from pllm_lang.catalog.formats import ulp
 from pllm_lang.exact.number import exact
 from pllm_lang.ir.plan import UNKNOWN, TensorType
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.clauses import judge_clause
 from pllm_lang.verify.cone import cone_of, only, value_types
-from pllm_lang.verify.initial import stated_bounds, stated_facts
+from pllm_lang.verify.initial import given_facts
 from pllm_lang.verify.numbers import shown
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.report import name_of
@@ -85,7 +86,7 @@ def _free(plan: PlanView, cone: frozenset[int], types: dict[int, TensorType]) ->
             if one.type == UNKNOWN:
                 return None
             format_ = plan.format_of(one.type)
-            facts = stated_facts(format_, stated_bounds(one))
+            facts = given_facts(format_, one)
             if facts.range is None:
                 return None
             found.append(Free(one.value, types[one.value].shape, format_, facts))
@@ -121,11 +122,12 @@ def _refuted(
 
 
 def _attained(done: Executed, side: Side) -> StepView:
-    """The view with facts that the run surely attains on one side."""
+    """The view with facts that the run surely attains on one side; what is attained is stored, so on its format's grid."""
     nothing = {spec.name: Facts() for spec in done.view.operator.results}
     facts = nothing | {name: attained_facts(tensor, side) for name, tensor in done.tensors.items()}
     env = msgspec.structs.replace(done.view.env, facts=facts)
-    derived = tuple(facts[spec.name] for spec in done.view.operator.results)
+    names = [spec.name for spec in done.view.operator.results]
+    derived = tuple(msgspec.structs.replace(facts[name], unit=ulp(env.formats[name])) for name in names)
     return msgspec.structs.replace(done.view, env=env, derived=derived)
 
 

@@ -29,9 +29,13 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
 
 
 def _nowhere(view: StepView, plan: PlanView, carried_names: set[str]) -> Iterator[Obligation]:
-    """Results of a method that no format and no ring holds: nothing can be said about their wrapping."""
+    """Results of a method that no grid and no ring holds: nothing can be said about their wrapping."""
     for position, (spec, type_) in enumerate(zip(view.operator.results, view.step.types, strict=True)):
-        if type_ == UNKNOWN or plan.format_of(type_).kind != "exact" or spec.name in carried_names:
+        if (
+            type_ == UNKNOWN
+            or plan.format_of(type_).kind not in ("exact", "float")
+            or spec.name in carried_names
+        ):
             continue
         name = "" if view.component is None else view.component.name
         yield Obligation(

@@ -24,13 +24,11 @@ BUDGET = "failure_budget"
 def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
     """The union bound of all failures lies within every budget stated; a plan that can fail must state one."""
     failing = [met for met in flow.met if met_failure(met) != 0]
-    if not failing:
-        return
     total = _total(failing)
     budgets = _budgets(plan)
-    worst = max(failing, key=lambda met: _size(met_failure(met)))
-    subject = worst.step.results[0]
-    if not budgets:
+    worst = max(failing or flow.met, key=lambda met: _size(met_failure(met)), default=None)
+    subject = -1 if worst is None else worst.step.results[0]
+    if failing and not budgets:
         yield _unbudgeted(subject, total)
     for budget in budgets:
         yield _judge(subject, total, budget)
@@ -68,6 +66,8 @@ def _size(failure: Exact | None) -> Exact:
 def _told(total: Exact | None) -> str:
     if total is None:
         return "unknown"
+    if total == 0:
+        return "zero"
     return f"at most {log2_text(total)} (about {decimal(total)})" if total < 1 else "not bounded below 1"
 
 

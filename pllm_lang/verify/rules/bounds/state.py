@@ -8,7 +8,7 @@ from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.exact.number import text
 from pllm_lang.ir.plan import Member, State, StateWrite
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.initial import stated_facts
+from pllm_lang.verify.initial import given_facts
 from pllm_lang.verify.limits import excess_side, inside
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
@@ -24,7 +24,7 @@ def check_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iter
         return
     key = node.state.family if isinstance(node.state, Member) else node.state
     state = next(one for one in plan.plan.states if one.value == key)
-    promised = stated_facts(plan.format_of(state.type), state.bounds)
+    promised = given_facts(plan.format_of(state.type), state)
     yield _judge(node, state, promised, facts[node.value])
 
 

@@ -41,9 +41,18 @@ def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation
         told = f"{shown(outside[0])} is outside {format_text(format_)}, which holds {shown_range(limit)}"
         yield _refuted(given.value, told, str(outside[0]))
         return
+    least = max(0, low or 0, -(high or 0))
+    for bound in given.bounds:
+        if "norm" in bound.slot and exact(bound.limit) < least:
+            told = f"entries of at least {shown(least)} in size have no {bound.slot} of at most {shown(exact(bound.limit))}"
+            yield _refuted(given.value, told, bound.limit)
+            return
     seen = () if isinstance(given, State) else given.assumed
     yield Obligation(
-        CODE, Verdict.PROVED, given.value, assumed=tuple(f"{bound_text(b)} was only seen on data" for b in seen)
+        CODE,
+        Verdict.PROVED,
+        given.value,
+        assumed=tuple(f"{bound_text(b)} was only seen on data" for b in seen),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.stored import UNSTATED_ROUNDING, rounded
 from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 CODE = "bounds.unknown"
@@ -21,10 +22,27 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             continue
         if plan.format_of(type_).kind == "exact" and in_the_clear(view):
             continue  # it takes no format yet; the step that gives it one owes the range
-        if derived.range is not None:
+        if rounded(view, position, derived, plan.format_of(type_)).rule == UNSTATED_ROUNDING:
+            yield _unstated(position, view)
+        elif derived.range is not None:
             yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule,))
-            continue
-        yield _unproved(position, view)
+        else:
+            yield _unproved(position, view)
+
+
+def _unstated(position: int, view: StepView) -> Obligation:
+    assert view.component is not None
+    component = view.component.name
+    result = view.operator.results[position].name
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        position,
+        part=f"target{position}",
+        message=f"nothing bounds this result: it is off its format's grid, and `{component}` does not say how it rounds",
+        term=component,
+        help=f"the component's record must say it, such as `ensures error({result}) <= ulp({result})`",
+    )
 
 
 def _unproved(position: int, view: StepView) -> Obligation:

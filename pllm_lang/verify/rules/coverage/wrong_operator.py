@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from pllm_lang.catalog.records import Component
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.environment import CLEAR
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.view import PlanView, StepView
+from pllm_lang.verify.view import CLEAR, PlanView, StepView
 
 CODE = "coverage.wrong_operator"
 

@@ -63,7 +63,10 @@ def _call(step: StepView, view: ExperimentView) -> Exact | None:
     own = call_memory(step)
     if own is None:
         return None
-    return own + sum(tensor_bytes(t, view.plan) for t in (*step.operand_types, *step.step.types))
+    weights = {weight.value for weight in view.plan.plan.weights}
+    operands = zip(step.step.operands, step.operand_types, strict=True)
+    moved = [type_ for operand, type_ in operands if _value(operand) not in weights]
+    return own + sum(tensor_bytes(type_, view.plan) for type_ in (*moved, *step.step.types))
 
 
 def _unknown(subject: int, host: Host, step: StepView) -> Obligation:

@@ -31,7 +31,11 @@ def _judge(host: Host, view: ExperimentView, stocks: dict[str, Exact]) -> Iterat
     seen: set[tuple[int, bool]] = set()
     for met, step in steps_at(host, view):
         modulus = carrier_modulus(step, view.plan)
-        apart = view.plan.policy is not None and step.component is not None and step.component.protocol is not None
+        apart = (
+            view.plan.policy is not None
+            and step.component is not None
+            and step.component.protocol is not None
+        )
         if modulus is None or (modulus, apart) in seen:
             continue
         seen.add((modulus, apart))
