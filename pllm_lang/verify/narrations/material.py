@@ -16,7 +16,7 @@ from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment, Stock
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.narrations.composing import Composed
-from pllm_lang.verify.narrations.steps import IDEAL
+from pllm_lang.verify.narrations.under_way import IDEAL
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import Instance
 from pllm_lang.verify.protocol.prove import prove_protocol

@@ -11,7 +11,8 @@ from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.material import runs_of
-from pllm_lang.verify.narrations.plan import Proof, coalitions, view_of
+from pllm_lang.verify.narrations.plan import Proof, coalitions
+from pllm_lang.verify.narrations.views import view_of
 from pllm_lang.verify.protocol.compose import Instance
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
 from pllm_lang.verify.protocol.prove import prove_protocol

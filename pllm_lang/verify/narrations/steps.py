@@ -15,20 +15,17 @@ from pllm_lang.verify.environment import CLEAR, component_of
 from pllm_lang.verify.narrations.conversions import missing_conversion
 from pllm_lang.verify.narrations.held import (
     Held,
-    disclosing_protocol,
     in_clear,
     local_instance,
     parties_of,
     told_holding,
 )
+from pllm_lang.verify.narrations.revealing import reveal_operand, reveal_word, revealing
 from pllm_lang.verify.narrations.structure import moved
-from pllm_lang.verify.narrations.under_way import RESERVED, Made, UnderWay
+from pllm_lang.verify.narrations.under_way import IDEAL, Made, UnderWay, taking_part
 from pllm_lang.verify.narrations.using import plain_text
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import Instance
-
-IDEAL = "ideal "
-"""Before the name of a primitive, which no party can have."""
 
 
 def take_step(stage: UnderWay, step: Step) -> None:
@@ -121,9 +118,9 @@ def _without_protocol(
     for name in component.reveals:
         position = next((i for i, spec in enumerate(operator.operands) if spec.name == name), None)
         if position is None:
-            _reveal_word(stage, step, component, name, parties)
+            reveal_word(stage, step, component, name, parties)
         else:
-            _reveal(stage, step, component, operator, position, operands[position], parties)
+            reveal_operand(stage, step, component, operator, position, operands[position], parties)
     stage.gaps.leave(
         "placement.no_protocol",
         step.results[0],
@@ -164,7 +161,7 @@ def _with_protocol(
     if roles is None:
         stage.broken(step.results, step.types)
         return
-    protocol, operands = _revealing(stage, step, component, operator, protocol, operands, roles)
+    protocol, operands = revealing(stage, step, component, operator, protocol, operands, roles)
     wired: list[tuple[str, str]] = []
     for position, (given, held) in enumerate(zip(protocol.inputs, operands, strict=True)):
         found = _wire(stage, step, component, position, given, held, roles)
@@ -256,7 +253,7 @@ def _wire(
             stage.gaps.refuse("coverage.missing_conversion", subject, text, help_, part)
             return None
         return held
-    needing = wanted.parties if isinstance(wanted, p.Clear) else tuple(sorted(_taking_part(roles)))
+    needing = wanted.parties if isinstance(wanted, p.Clear) else tuple(sorted(taking_part(roles)))
     for party in needing:
         if not in_clear(held, party):
             text = f"`{party}` needs `{held.name}` for `{component.name}` and does not hold it: it is {told_holding(held.holding)}"
@@ -264,10 +261,6 @@ def _wire(
             stage.gaps.refuse("placement.knowledge", subject, text, help_, part, NOWHERE)
             return None
     return embedded(stage, held, given.type)
-
-
-def _taking_part(roles: Mapping[str, str]) -> set[str]:
-    return {party for party in roles.values() if not party.startswith(IDEAL)}
 
 
 def embedded(stage: UnderWay, held: Held, type_: p.TensorType) -> Held:
@@ -294,94 +287,3 @@ def _residue(number: p.Number) -> str:
         return f"integer{number.bits}"
     bits = number.modulus.bit_length() - 1
     return f"raw{bits}" if number.modulus == 1 << bits else f"raw modulo {number.modulus}"
-
-
-# ---- what a component reveals ----
-def _revealing(
-    stage: UnderWay,
-    step: Step,
-    component: Component,
-    operator: Operator,
-    protocol: p.Protocol,
-    operands: list[Held],
-    roles: dict[str, str],
-) -> tuple[p.Protocol, list[Held]]:
-    """Operands that the record says it reveals: shown beforehand to everybody who takes part, if they may learn them."""
-    inputs, given = list(protocol.inputs), list(operands)
-    parties = _taking_part(roles)
-    for name in component.reveals:
-        position = next((i for i, spec in enumerate(operator.operands) if spec.name == name), None)
-        if position is None:
-            _reveal_word(stage, step, component, name, parties)
-            continue
-        if not isinstance(inputs[position].holding, p.Clear):
-            continue
-        held = operands[position]
-        _reveal(stage, step, component, operator, position, held, parties)
-        if not isinstance(held.holding, p.Clear) or not parties - set(held.holding.parties):
-            continue
-        shown = _disclosed(stage, held, tuple(sorted(parties - set(held.holding.parties))), step.results[0])
-        given[position] = shown
-        everyone = p.Clear(tuple(role for role in roles if not roles[role].startswith(IDEAL)))
-        inputs[position] = msgspec.structs.replace(inputs[position], holding=everyone)
-    return msgspec.structs.replace(protocol, inputs=tuple(inputs)), given
-
-
-def _reveal(
-    stage: UnderWay,
-    step: Step,
-    component: Component,
-    operator: Operator,
-    position: int,
-    held: Held,
-    parties: set[str],
-) -> None:
-    word, value = operator.operands[position].name, step.operands[position]
-    plain = stage.plain(value) if isinstance(value, int) else word
-    who = parties or set(stage.policy.parties)
-    for party in sorted(who):
-        if isinstance(held.holding, p.Public) or party in held.known:
-            continue
-        if _told(word, plain) & set(stage.policy.learns.get(party, ())):
-            continue
-        stage.gaps.refuse(
-            "placement.reveals",
-            step.results[0],
-            f"`{component.name}` reveals `{word}` to `{party}` (here `{plain}`), and the policy does not let it learn that",
-            f"choose a component that keeps `{word}` secret, or write `learns {party}: [{word}]` in the policy",
-            "using",
-            component.origin,
-        )
-
-
-def _reveal_word(stage: UnderWay, step: Step, component: Component, word: str, parties: set[str]) -> None:
-    """Something else than an operand: everybody who takes part has to be allowed to learn it, by that word."""
-    for party in sorted(parties):
-        if word not in stage.policy.learns.get(party, ()):
-            stage.gaps.refuse(
-                "placement.reveals",
-                step.results[0],
-                f"`{component.name}` reveals `{word}` to `{party}`, and the policy does not let it learn that",
-                f"choose another component, or write `learns {party}: [{word}]` in the policy",
-                "using",
-                component.origin,
-            )
-
-
-def _told(word: str, plain: str) -> set[str]:
-    """What a policy may say to let a party learn the operand: the value's name, or `indices` of whatever is indexed."""
-    return ({plain} - RESERVED) | ({word} & {"indices"})
-
-
-def _disclosed(stage: UnderWay, held: Held, others: tuple[str, ...], subject: int) -> Held:
-    assert isinstance(held.holding, p.Clear)
-    holder = held.holding.parties[0]
-    protocol = disclosing_protocol(held.type, holder, others)
-    name = stage.unique(held.name)
-    roles = tuple((party, party) for party in (holder, *others))
-    stage.add(Instance(protocol, roles, (("x", held.name),), (("y", name),)), Made(subject))
-    for party in others:
-        stage.outputs[name, party] = p.Output(name, held.type, p.Clear((party,)))
-    return msgspec.structs.replace(
-        held, name=name, holding=p.Clear((holder, *others)), known=held.known | set(others)
-    )

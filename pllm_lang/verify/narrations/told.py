@@ -151,3 +151,8 @@ def spans(places: tuple[int, ...], origins: tuple[Origin, ...], home: Origin) ->
     return [Span(o.file, o.start, o.end) for o in found if o != NOWHERE] or [
         Span(home.file, home.start, home.end)
     ]
+
+
+def line_of(places: tuple[int, ...], origins: tuple[Origin, ...]) -> Origin:
+    """The first of these lines that is known."""
+    return next((origins[i] for i in places if 0 <= i < len(origins)), NOWHERE)

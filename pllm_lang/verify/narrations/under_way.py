@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import msgspec
@@ -22,6 +23,9 @@ from pllm_lang.verify.view import PlanView
 MAX_INSTANCES = 20_000
 """Steps of a stage, repeats unrolled."""
 
+
+IDEAL = "ideal "
+"""Before the name of a primitive, which no party can have."""
 
 RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 """Words of a policy that mean other things than a value of that name."""
@@ -180,3 +184,8 @@ class UnderWay:
             part,
             self.policy.origin,
         )
+
+
+def taking_part(roles: Mapping[str, str]) -> set[str]:
+    """The parties of a step; a primitive is none."""
+    return {party for party in roles.values() if not party.startswith(IDEAL)}

@@ -144,8 +144,8 @@ def variable(target: Expr) -> str:
     match target:
         case Ref():
             return target.name
-        case Attr(base=Ref()):
-            return f"{target.base.name}.{target.name}"
+        case Attr(base=Ref(name=value), name=piece):
+            return f"{value}.{piece}"
         case _:
             raise MalformedError(
                 "protocol.malformed", "a party sets a name or a piece as a whole, not single entries"

@@ -18,8 +18,9 @@ from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.catalog.records import Clause, Component, OperandSpec
 from pllm_lang.ir import protocol as p
+from pllm_lang.ir.lower.protocol.forms import bit_type, bits_of
 from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, Typed, is_whole_power, number_of
-from pllm_lang.ir.lower.protocol.terms import bit_type, bits_of, opaque, term
+from pllm_lang.ir.lower.protocol.terms import opaque, term
 from pllm_lang.ir.lower.protocol.types import format_of
 
 

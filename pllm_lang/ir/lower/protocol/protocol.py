@@ -12,11 +12,11 @@ from pllm_lang.catalog.expr import Expr, MapOf, Num, Origin
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component, OperandSpec, Operator, ProtocolText, Record
 from pllm_lang.ir import protocol as p
+from pllm_lang.ir.lower.protocol.forms import bit_type
 from pllm_lang.ir.lower.protocol.holdings import holding_of
 from pllm_lang.ir.lower.protocol.lines import statements
 from pllm_lang.ir.lower.protocol.meaning import meaning_of, range_bits
 from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, Setting, Typed, bind_shape, shape_of
-from pllm_lang.ir.lower.protocol.terms import bit_type
 from pllm_lang.ir.lower.protocol.types import read_number
 from pllm_lang.text.finding import Finding
 

@@ -1,0 +1,231 @@
+"""What every coalition sees of a stage: proved by the parts or as one text, with the distances of integer masks added up.
+
+In: a composed stage and a coalition. Out: obligations, at the step whose message tells, or the view itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+from pllm_lang.catalog.expr import NOWHERE, Origin
+from pllm_lang.catalog.records import Policy
+from pllm_lang.ir import protocol as p
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.narrations.composing import Composed
+from pllm_lang.verify.narrations.gaps import Gaps
+from pllm_lang.verify.narrations.told import leak_data, leak_message, leak_notes, line_of
+from pllm_lang.verify.narrations.under_way import Made
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.protocol.compose import BY_PARTS, inlined, prove_by_parts, prove_composed_view
+from pllm_lang.verify.protocol.narration import narrate
+from pllm_lang.verify.protocol.polynomial import TooLarge
+from pllm_lang.verify.protocol.prove import prove_protocol
+from pllm_lang.verify.protocol.report import Statistical, View
+from pllm_lang.verify.protocol.sizes import Sizes
+
+MAX_INLINED = 120
+"""Instances of a composition that is looked at as one text; a longer one has to be proved by its parts."""
+
+STATISTICAL = 40
+"""Bits of statistical security where a policy says none."""
+
+LEAK_HELP = (
+    "bind the roles to parties that do not collude, use material once, or let the policy say what is learnt"
+)
+
+
+def judge_view(stage: Composed, coalition: frozenset[str], policy: Policy, whole: bool, gaps: Gaps) -> None:
+    """`whole` says that the composition is all of the plan; a proof about less proves nothing."""
+    view = view_of(stage, coalition)
+    who = " and ".join(f"`{party}`" for party in sorted(coalition))
+    if view.verdict is Verdict.PROVED:
+        if whole:
+            evidence = (f"{who}: {view.reason or 'the stage as one text'}",)
+            gaps.add(
+                Obligation(
+                    "placement.leak", Verdict.PROVED, -1, part=f"{stage.stage} {who}", evidence=evidence
+                )
+            )
+            _distance(stage, coalition, view, policy, who, gaps)
+        return
+    if len(stage.whole.instances) > MAX_INLINED:
+        _at_fault(stage, coalition, who, gaps)
+    elif view.verdict is Verdict.REFUTED or whole:
+        gaps.add(_leak(stage, view))
+
+
+def _at_fault(stage: Composed, coalition: frozenset[str], who: str, gaps: Gaps) -> None:
+    """In a long stage: the protocols that have no proof of their own for the coalition's roles."""
+    seen: set[tuple[p.Protocol, tuple[str, ...]]] = set()
+    found = False
+    for instance, made in zip(stage.whole.instances, stage.made, strict=True):
+        roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
+        if not made.key or (instance.protocol, roles) in seen:
+            continue
+        seen.add((instance.protocol, roles))
+        view = prove_protocol(instance.protocol, (roles,)).views[0]
+        if view.verdict is not Verdict.PROVED or not _exact(instance.protocol):
+            found = True
+            why = leak_message(view) if view.verdict is not Verdict.PROVED else "its result rounds"
+            gaps.leave(
+                "placement.leak",
+                made.subject,
+                f"what {who} sees is not proved here: {why}",
+                LEAK_HELP,
+                "using",
+            )
+    if not found:
+        where = f"the stage `{stage.stage}`" if stage.stage else "the plan"
+        text = f"what {who} sees over {where} is not proved: shares that are opened may not be fresh"
+        gaps.leave("placement.leak", -1, text, LEAK_HELP, f"{stage.stage} {who}")
+
+
+def view_of(stage: Composed, coalition: frozenset[str]) -> View:
+    """How the view of a coalition over a stage ended."""
+    members = tuple(sorted(coalition))
+    if stage.shared_state >= 0 and not all(map(_exact, {i.protocol for i in stage.whole.instances})):
+        text = "a shared state is read and written beside results that round, which no proof covers"
+        return View(members, Verdict.UNPROVED, reason=text)
+    short = len(stage.whole.instances) <= MAX_INLINED
+    view = (prove_composed_view if short else prove_by_parts)(stage.whole, coalition)
+    if view.verdict is Verdict.PROVED and view.reason != BY_PARTS and not _sound_text(stage):
+        return View(members, Verdict.UNPROVED, reason="the stage as one text has a line that cannot be run")
+    return view
+
+
+def _exact(protocol: p.Protocol) -> bool:
+    return not any(o.scale_bits or o.error for o in protocol.outputs)
+
+
+def _sound_text(stage: Composed) -> bool:
+    try:
+        return not narrate(inlined(stage.whole), Sizes()).findings
+    except TooLarge:
+        return False
+
+
+def _leak(stage: Composed, view: View) -> Obligation:
+    """At the step whose message comes last; messages are named by their steps."""
+    leak = view.leak
+    text = leak.combination if leak is not None else " ".join(view.stuck[:1])
+    numbers = [int(n) for n, _ in _MESSAGE.findall(text)]
+    last = max((n for n in numbers if n < len(stage.made)), default=-1)
+    made = stage.made[last] if last >= 0 else None
+    names = {name for n, name in _MESSAGE.findall(text) if int(n) == last}
+    notes = tuple(_named(note, stage) for note in leak_notes(view))
+    data = leak_data(view)
+    return Obligation(
+        "placement.leak",
+        view.verdict,
+        made.subject if made is not None else -1,
+        _named(leak_message(view), stage),
+        "using",
+        term=_named(data.get("term", ""), stage),
+        clause=_line(stage, last, names) if made is not None else NOWHERE,
+        reason="sent by this line",
+        witness=(_named(data["witness"], stage),) if "witness" in data else (),
+        notes=(*notes, *_others(stage, numbers, last)),
+        help=LEAK_HELP,
+    )
+
+
+_MESSAGE = re.compile(r"\b(\d+):(\w+(?:\.\w+)?)")
+_PREFIX = re.compile(r"\b(\d+):")
+
+
+def _named(text: str, stage: Composed) -> str:
+    """Names of the inlined text (`3:u`) as those of the plan (`gate.u`)."""
+
+    def of_step(found: re.Match[str]) -> str:
+        number = int(found[1])
+        outputs = stage.whole.instances[number].outputs if number < len(stage.whole.instances) else ()
+        return f"{outputs[0][1]}." if outputs else found[0]
+
+    return _PREFIX.sub(of_step, text)
+
+
+def _line(stage: Composed, number: int, names: set[str]) -> Origin:
+    """Where one of these messages of an instance is written."""
+    body = stage.whole.instances[number].protocol.body
+    sends = tuple(st.origin for st in body if isinstance(st, p.Send) and st.name in names)
+    return line_of(sends[-1:], stage.made[number].origins)
+
+
+def _others(stage: Composed, numbers: list[int], last: int) -> Iterator[str]:
+    for number in sorted(set(numbers) - {last}):
+        if number < len(stage.whole.instances):
+            instance = stage.whole.instances[number]
+            yield f"with messages of `{instance.protocol.name}` at `{instance.outputs[0][1]}`"
+
+
+# ---- statistical distance ----
+def _distance(
+    stage: Composed, coalition: frozenset[str], view: View, policy: Policy, who: str, gaps: Gaps
+) -> None:
+    """The distances of all integer masks that this coalition sees, added up."""
+    total, subject, unknown = Fraction(0), _first_mask(stage), False
+    for one, made in _masks(stage, coalition, view):
+        subject = made.subject if made is not None else subject
+        unknown |= not one.entries.isdigit()
+        total += Fraction(int(one.entries) if one.entries.isdigit() else 1, 2**one.exponent)
+    asked = int(policy.security.get("statistical", STATISTICAL))
+    if not total:
+        return
+    bits = _bits(total)
+    if not unknown and total <= Fraction(1, 2**asked):
+        evidence = (f"{who}: at most 2^-{bits} over the stage",)
+        gaps.add(
+            Obligation(
+                "placement.distance", Verdict.PROVED, -1, part=f"{stage.stage} {who}", evidence=evidence
+            )
+        )
+        return
+    gaps.add(
+        Obligation(
+            "placement.distance",
+            Verdict.REFUTED,
+            subject,
+            f"the masks that {who} sees through hide only up to 2^-{bits} over the stage, and the policy asks 2^-{asked}",
+            "using",
+            value=str(bits),
+            limit=str(asked),
+            help="take wider masks, a smaller range, or fewer rows in one stage",
+        )
+    )
+
+
+def _masks(
+    stage: Composed, coalition: frozenset[str], view: View
+) -> Iterator[tuple[Statistical, Made | None]]:
+    if view.reason != BY_PARTS:
+        yield from ((one, None) for one in view.statistical)
+        return
+    for instance, made in zip(stage.whole.instances, stage.made, strict=True):
+        roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
+        yield from ((one, made) for one in _own_distances(instance.protocol, roles))
+
+
+def _first_mask(stage: Composed) -> int:
+    """The value of the first step whose protocol draws over the integers."""
+    pairs = zip(stage.whole.instances, stage.made, strict=True)
+    return next((made.subject for instance, made in pairs if _draws_integers(instance.protocol)), -1)
+
+
+def _draws_integers(protocol: p.Protocol) -> bool:
+    return any(isinstance(st, p.Draw) and isinstance(st.type.number, p.Integer) for st in protocol.body)
+
+
+def _own_distances(protocol: p.Protocol, roles: tuple[str, ...]) -> tuple[Statistical, ...]:
+    if not roles or not _draws_integers(protocol):
+        return ()
+    return prove_protocol(protocol, (roles,)).views[0].statistical
+
+
+def _bits(total: Fraction) -> int:
+    """The largest e with total <= 2^-e (0 where there is none)."""
+    bits = 0
+    while total * 2 ** (bits + 1) <= 1:
+        bits += 1
+    return bits
