@@ -125,13 +125,15 @@ def _ratio(subject: str, value: Any) -> dict[str, int]:
 
 
 def _cluster_sizes(subject: str, value: Any) -> list[int]:
-    sizes = list(as_list(value) or ())
+    sizes = as_list(value)
+    if sizes is None:
+        raise ComponentError("component.value", f"must be a list of integers, not {shown(value)}", subject)
     _require(len(sizes) > 0, subject, "must be non-empty", value)
     for index, size in enumerate(sizes):
         _require(_is_integer(size, 1, None), f"{subject}[{index}]", "must be an integer >= 1", size)
     falling = all(big > small and big % small == 0 for big, small in pairwise(sizes))
     _require(falling, subject, "must fall, each size a divisor of the one before", value)
-    return sizes
+    return list(sizes)
 
 
 def _is_integer(value: Any, least: int | None, most: int | None) -> bool:

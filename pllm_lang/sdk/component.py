@@ -15,6 +15,7 @@ from pllm_lang.catalog.load import shipped_library
 from pllm_lang.catalog.records import Component as ComponentEntry
 from pllm_lang.interchange.canonical import python_canonical_bytes
 from pllm_lang.interchange.components import checked_params, component_records
+from pllm_lang.interchange.reading import shown
 from pllm_lang.sdk.errors import ConfigurationError, configuration_errors
 from pllm_lang.sdk.view import View, fill
 
@@ -35,9 +36,14 @@ class Component(View):
 
     def __init__(self, component: str, params: Mapping[str, Any] | None = None) -> None:
         self._check_kind(component)
+        if not isinstance(params, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(
+                "component.value", f"params must be a mapping, not {shown(params)}", "params"
+            )
         with configuration_errors():
-            checked = checked_params(component, {} if params is None else params)
+            checked = checked_params(component, params or {})
             fill(self, component=component, _params=python_canonical_bytes(checked))
+            self.canonical_bytes()
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:

@@ -29,6 +29,7 @@ from pllm_lang.interchange.experiment.resolve import ResolvedExperiment, resolve
 from pllm_lang.sdk.by_id import component_from_spec
 from pllm_lang.sdk.errors import configuration_errors
 from pllm_lang.sdk.pipeline import Pipeline, require
+from pllm_lang.sdk.profiles import pipeline_of
 from pllm_lang.sdk.sources import ModelSource
 from pllm_lang.sdk.view import View, fill
 
@@ -42,6 +43,7 @@ class Deployment(View):
     def __init__(self, kind: str, root: str) -> None:
         with configuration_errors():
             fill(self, root=read_deployment({"kind": kind, "root": root}))
+            self.canonical_bytes()
 
     @classmethod
     def local(cls, *, root: str) -> Self:
@@ -66,6 +68,7 @@ class ExecutionBudget(View):
         }
         with configuration_errors():
             fill(self, document=read_budget(given))
+            self.canonical_bytes()
 
     @property
     def requests(self) -> int:
@@ -103,6 +106,7 @@ class Experiment(View):
         require("budget", budget, ExecutionBudget)
         with configuration_errors():
             fill(self, name=read_name(name), pipeline=pipeline, deployment=deployment, budget=budget)
+            self.canonical_bytes()
 
     @classmethod
     def from_spec(cls, source: Mapping[str, Any] | str | bytes, *, format: str | None = None) -> Self:
@@ -114,7 +118,7 @@ class Experiment(View):
         }
         return cls(
             document.name,
-            Pipeline(ModelSource.from_spec(model_spec(document.model)), components),
+            pipeline_of(ModelSource.from_spec(model_spec(document.model)), components),
             Deployment.local(root=document.root),
             ExecutionBudget(**msgspec.to_builtins(document.budget)),
         )

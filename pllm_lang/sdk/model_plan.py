@@ -35,8 +35,14 @@ def lower_model(
     Raises `LoweringError`, whose `code` starts with `config.` or `workload.`, for every key that would change
     the model and is not supported.
     """
+    if not isinstance(config, Mapping | bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"config must be a mapping, bytes or text, not {type(config).__name__}")
     lowered = lower(config, batch=batch, max_input_tokens=max_input_tokens, max_new_tokens=max_new_tokens)
-    text = config if isinstance(config, bytes | str) else json.dumps(dict(config), ensure_ascii=False)
+    text = (
+        config
+        if isinstance(config, bytes | str)
+        else json.dumps(dict(config), ensure_ascii=False, default=dict)
+    )
     plan = object.__new__(ModelPlan)
     fill(plan, graph=lowered.graph, notes=lowered.notes, _config=text, _passes=())
     return plan

@@ -6,7 +6,7 @@ is decided by the pass itself, in `pllm_lang.models.passes`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 from pllm_lang.interchange.decoder.eviction import IMPLEMENTATION
@@ -58,7 +58,7 @@ class KvCacheEviction(PlanPass):
         static_keep: Ratio = (3, 10),
         dynamic_keep: Ratio = (1, 4),
         alpha: Ratio = (3, 5),
-        cluster_sizes: Sequence[int] = (32, 16),
+        cluster_sizes: tuple[int, ...] | list[int] = (32, 16),
         share_adjacent_layers: bool = True,
     ) -> None:
         params = {

@@ -30,11 +30,13 @@ class Pipeline(View):
 
     def __init__(self, model: ModelSource, components: Mapping[str, Component]) -> None:
         require("model", model, ModelSource)
+        require("components", components, Mapping)
         for slot, component in components.items():
             require(slot, component, Component)
         fill(self, model=model, _components=tuple(components.items()))
         with configuration_errors():
             read_components({slot: component.to_spec() for slot, component in self._components})
+            self.canonical_bytes()
 
     @property
     def components(self) -> Mapping[str, Component]:

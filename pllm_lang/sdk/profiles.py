@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pllm_lang.catalog.load import shipped_library
@@ -167,3 +168,21 @@ class DirectFHEProfile(Profile):
         kernels: KernelBackend = ONE_THREAD,
     ) -> None:
         super().__init__(model, linear=linear, inference=inference, kernels=kernels)
+
+
+PROFILES: tuple[type[Profile], ...] = (
+    MaskedLinearCpu,
+    VerifiedMaskedLinearCpu,
+    ProprietaryGuarded,
+    ProprietaryBlinded,
+    DirectFHEProfile,
+)
+
+
+def pipeline_of(model: ModelSource, components: Mapping[str, Component]) -> Pipeline:
+    """The profile whose slots hold components of these ids; where there is none, a plain pipeline."""
+    found = {slot: used.component for slot, used in components.items()}
+    for profile in PROFILES:
+        if found == {slot: used.component for slot, used in profile(model).components.items()}:
+            return profile(model, **components)
+    return Pipeline(model, components)

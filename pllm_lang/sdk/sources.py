@@ -57,6 +57,7 @@ class ModelSource(View):
     def _read(self, spec: Mapping[str, Any]) -> None:
         with configuration_errors():
             fill(self, document=read_model(spec))
+            self.canonical_bytes()
 
     @property
     def model_id(self) -> str | None:

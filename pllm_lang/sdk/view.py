@@ -28,6 +28,10 @@ class Immutable:
     def __deepcopy__(self, memo: object) -> Immutable:
         return self
 
+    def __setstate__(self, state: tuple[object, dict[str, object]]) -> None:
+        """What unpickling calls on the empty object that it made."""
+        fill(self, **state[1])
+
 
 def fill(target: Immutable, **values: object) -> None:
     """Sets the attributes of an object that is being made."""
@@ -45,7 +49,9 @@ class View(Immutable):
         raise NotImplementedError
 
     def canonical_bytes(self) -> bytes:
-        """The one spelling of the document over which digests are taken."""
+        """The one spelling of the document over which digests are taken. (Constructors ask for it, so that a
+        document without one, as of half a character, is refused there.)
+        """
         return python_canonical_bytes(self.to_spec())
 
     def __eq__(self, other: object) -> bool:
@@ -56,7 +62,3 @@ class View(Immutable):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.to_spec()})"
-
-    def __setstate__(self, state: tuple[object, dict[str, object]]) -> None:
-        """What unpickling calls on the empty object that it made."""
-        fill(self, **state[1])

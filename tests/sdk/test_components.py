@@ -135,6 +135,7 @@ WRONG: list[tuple[type[Component], dict[str, Any], str]] = [
     (KvCacheEviction, {"alpha": 0.5}, "alpha must be a (numerator, denominator) pair, not 0.5"),
     (KvCacheEviction, {"alpha": (1, 2, 3)}, "alpha must be a (numerator, denominator) pair, not (1, 2, 3)"),
     (KvCacheEviction, {"alpha": (0, 1)}, "alpha.numerator must be an integer >= 1, not 0"),
+    (KvCacheEviction, {"cluster_sizes": 32}, "cluster_sizes must be a list of integers, not 32"),
     (KvCacheEviction, {"cluster_sizes": ()}, "cluster_sizes must be non-empty, not ()"),
     (KvCacheEviction, {"cluster_sizes": (32, 0)}, "cluster_sizes[1] must be an integer >= 1, not 0"),
     (
@@ -214,6 +215,22 @@ def test_bounds_are_those_of_the_record(view: type[Component], size: int) -> Non
     else:
         with pytest.raises(ConfigurationError, match=r"^max_elements must be an integer in "):
             view(max_elements=size)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("component", "params", "message"),
+    [
+        ("pllm/cpu", 3, "params must be a mapping, not 3"),
+        ("pllm/cpu", {1: 2}, "params 1 is no key"),
+        ("acme/\ud800", {}, "a string holds a lone surrogate"),
+        ("acme/x", {"a": "\udfff"}, "a string holds a lone surrogate"),
+        ("acme/x", {"a": 10**5000}, "not a JSON value"),
+    ],
+)
+def test_what_no_document_can_say_is_refused_at_once(component: str, params: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        Component(component, params)
+    assert str(refusal.value).startswith(message)
 
 
 @pytest.mark.parametrize("huge", [10**5000, "x" * 10**6, [[[]]] * 10**5], ids=["number", "text", "list"])

@@ -95,6 +95,18 @@ def test_profile_resolves_and_is_the_pipeline_of_the_library(profile: type[Profi
     assert set(pipeline.components) == stated
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_documents_give_back_the_classes_that_wrote_them(profile: type[Profile]) -> None:
+    wrote = experiment(pipeline=profile(TinyModel(), kernels=Cpu(threads=3)))
+    found = Experiment.from_spec(wrote.canonical_bytes())
+    assert found == wrote
+    assert type(found.pipeline) is profile
+    assert type(found.pipeline.components["kernels"]) is Cpu
+    changed = wrote.to_spec()
+    changed["pipeline"]["components"]["kernels"]["component"] = "acme/gpu"
+    assert type(Experiment.from_spec(changed).pipeline) is Pipeline
+
+
 def test_experiment_never_changes() -> None:
     found = experiment()
     digest, spec = found.configuration_digest(), found.to_spec()
@@ -148,6 +160,12 @@ WRONG: list[tuple[Callable[[], object], str]] = [
         lambda: VerifiedMaskedLinearCpu(TinyModel(), kernels=KernelBackend("acme/gpu")),
         "pipeline.components.kernels must hold pllm/cpu, not acme/gpu",
     ),
+    (lambda: Pipeline(TinyModel(), None), "components must be a Mapping, not NoneType"),  # type: ignore[arg-type]
+    (lambda: ModelSource("\ud800"), "a string holds a lone surrogate"),
+    (lambda: Deployment.local(root="\ud800"), "a string holds a lone surrogate"),
+    (lambda: experiment(name="\ud800"), "a string holds a lone surrogate"),
+    (lambda: budget(requests=10**5000), "not a JSON value"),
+    (lambda: Experiment.from_spec(3), "a document is a mapping, bytes or text, not int"),  # type: ignore[arg-type]
     (lambda: Pipeline(TinyModel(), {"a__b": Cpu()}), "pipeline.components 'a__b' is no slot name"),
     (lambda: Pipeline(TinyModel(), {"kernels": "pllm/cpu"}), "kernels must be a Component, not str"),  # type: ignore[dict-item]
 ]

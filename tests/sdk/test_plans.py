@@ -158,6 +158,14 @@ def test_configs_are_refused_by_name(changes: dict[str, Any], code: str) -> None
     assert refusal.value.code.startswith(code)
 
 
+@pytest.mark.parametrize("wrong", [None, 3, [], bytearray(b"{}"), object()], ids=lambda v: type(v).__name__)
+def test_a_config_is_a_mapping_bytes_or_text(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=f"not {type(wrong).__name__}"):
+        lower_model(wrong, **WORK)
+    with pytest.raises(CompilationError, match="E_INVALID_DOCUMENT"):
+        compile(wrong)
+
+
 def levels(report: Coverage) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], set[str]] = {}
     for row in report.rows:
@@ -214,6 +222,10 @@ def test_model_plan_is_sealed() -> None:
     found.to_dict()["prefill"]["layers"].clear()
     assert found.digest == digest
     assert copy.deepcopy(found) is found
+    evicted = found.apply(KvCacheEviction())
+    kept = pickle.loads(pickle.dumps(evicted))
+    assert (kept, kept.digest) == (evicted, evicted.digest)
+    assert kept.decoder_plan(lossy=True) == evicted.decoder_plan(lossy=True)
 
 
 def request() -> dict[str, Any]:
