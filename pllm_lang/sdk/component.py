@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from pllm_lang.catalog.load import shipped_library
 from pllm_lang.catalog.records import Component as ComponentEntry
 from pllm_lang.interchange.canonical import python_canonical_bytes
 from pllm_lang.interchange.components import checked_params, component_records
 from pllm_lang.interchange.reading import shown
 from pllm_lang.sdk.errors import ConfigurationError, configuration_errors
+from pllm_lang.sdk.library import shipped_library
 from pllm_lang.sdk.view import View, fill
 
 

@@ -16,9 +16,9 @@ import msgspec
 
 from pllm_lang.artifacts.coverage import SCHEMA, Coverage, Row
 from pllm_lang.catalog.expr import Ref
-from pllm_lang.catalog.load import shipped_library
 from pllm_lang.catalog.records import Component as ComponentEntry
 from pllm_lang.models.graph import ModelGraph, Op
+from pllm_lang.sdk.library import shipped_library
 from pllm_lang.sdk.pipeline import Pipeline
 from pllm_lang.sdk.profiles import Profile
 from pllm_lang.sdk.protocols import MaskedLinear

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from pllm_lang.catalog.load import shipped_library
 from pllm_lang.catalog.records import Record
 from pllm_lang.interchange.experiment.document import ComponentDoc
 from pllm_lang.interchange.experiment.resolve import CORE_SLOTS, VERIFICATION, check_slots
 from pllm_lang.sdk.component import Component
 from pllm_lang.sdk.errors import configuration_errors
 from pllm_lang.sdk.kernels import Cpu, KernelBackend
+from pllm_lang.sdk.library import shipped_library
 from pllm_lang.sdk.pipeline import Pipeline, require
 from pllm_lang.sdk.protocols import (
     BlindedLinear,
