@@ -32,7 +32,7 @@ class CompiledPlan(Immutable):
     __slots__ = ("_region",)
     _region: CompiledRegion
 
-    def __init__(self, *_: object, **__: object) -> NoReturn:
+    def __new__(cls, *_: object, **__: object) -> NoReturn:
         raise TypeError("a CompiledPlan is made by compile() only")
 
     def __init_subclass__(cls, **_: object) -> NoReturn:

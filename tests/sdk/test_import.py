@@ -62,3 +62,25 @@ def test_module_offers_what_it_lists(name: str) -> None:
 def test_unknown_names_are_refused_as_python_does() -> None:
     with pytest.raises(AttributeError, match=r"module 'pllm_lang' has no attribute 'compille'"):
         pllm_lang.compille  # type: ignore[attr-defined]  # noqa: B018
+
+
+WITHOUT_EXTRAS = """
+import sys
+sys.modules.update(dict.fromkeys(("yaml", "numpy", "cppyy")))
+import pllm_lang as pllm
+from pllm_lang.profiles import MaskedLinearCpu
+from pllm_lang.sources import TinyModel
+budget = pllm.ExecutionBudget(requests=1, max_input_tokens=1, max_new_tokens=1)
+found = pllm.Experiment("x", MaskedLinearCpu(TinyModel()), pllm.Deployment.local(root="x"), budget)
+assert pllm.Experiment.from_spec(found.canonical_bytes()) == found
+pllm.compile, pllm.lower_model
+try:
+    pllm.Experiment.from_spec("name: x", format="yaml")
+except pllm.ConfigurationError as error:
+    print(error)
+"""
+
+
+def test_only_yaml_needs_the_package_for_yaml() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, check=True)
+    assert done.stdout == "YAML needs yaml: pip install 'pllm-lang[interchange]', or use JSON\n"

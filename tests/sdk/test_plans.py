@@ -255,6 +255,8 @@ def test_compiled_plan_is_sealed() -> None:
         CompiledPlan()
     with pytest.raises(TypeError, match=r"made by compile\(\) only"):
         CompiledPlan(found._region)
+    with pytest.raises(TypeError, match=r"made by compile\(\) only"):
+        CompiledPlan.__new__(CompiledPlan)
     with pytest.raises(TypeError, match="subclassed"):
         type("Mine", (CompiledPlan,), {})
     with pytest.raises(TypeError, match="pickled"):
