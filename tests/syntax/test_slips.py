@@ -116,11 +116,30 @@ def in_record(line: str) -> str:
             "the file does not say in which edition of the language it is written",
         ),
         (in_plan("x = f(a) 3"), "unexpected", "3", "`3` does not fit here, after `)`"),
+        (in_plan("policy: mine"), "misplaced", "policy:", "a policy stands in the head of the plan"),
+        (in_plan("weight w: f32[2] secret"), "unexpected", "secret", "after `secret` a party is missing"),
     ],
 )
 def test_one_slip_gets_its_message(text: str, code: str, at: str, message: str) -> None:
     finding, stretch = one(text)
     assert (finding.code, stretch, finding.message) == (f"syntax.{code}", at, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        (in_plan("policy: mine"), "write `plan name under mine {`"),
+        (in_plan("weight w: f32[2] secret from server"), "a list is needed here: write `[server]`"),
+        (in_plan("weight w: f32[2] secret"), "say who must not learn it: `secret from [party]`"),
+        (in_plan("let x = f(a)"), "a step is `y = operator(x)`, without `let`"),
+        (in_plan("return a"), "a plan gives its results by `output y to client`"),
+        (in_plan("for i in 0..3 {}"), "write `repeat layer in 0..<24 carrying [h] {`"),
+        ("pllm 1\nfrom std.formats import f32\n", "write `import std.formats [int8]`"),
+        ("pllm 1\nimport std.nn\nconst a = 1\n", "an import lists its names: `import std.formats [int8]`"),
+    ],
+)
+def test_what_other_languages_write_is_told_in_this_one(text: str, help: str) -> None:
+    assert one(text)[0].help == help
 
 
 @pytest.mark.parametrize(

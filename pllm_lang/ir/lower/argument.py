@@ -16,7 +16,7 @@ from pllm_lang.ir.lower.admits import admits, allowed_text
 from pllm_lang.ir.lower.clauses import party
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.naming import constants, look
-from pllm_lang.ir.lower.report import declared, report, report_fault, span_of, suggest
+from pllm_lang.ir.lower.report import report, report_fault, span_of, suggest, whence
 from pllm_lang.ir.lower.types import intern_format, read_format
 from pllm_lang.ir.words import show_expr
 from pllm_lang.resolve.constants import Fault, evaluate, evaluate_integer, evaluate_number
@@ -215,7 +215,7 @@ def _report_no_component(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> No
     if binding is not None:
         report(ctx, "names.wrong_kind", f"`{name}` is {with_article(binding.kind)}, not a component", span)
         return
-    help = suggest(ctx, name, declared(ctx, "component")) or "import it, for example from `std.components`"
+    help = whence(ctx, name, "component") or "import it, for example from `std.methods`"
     message = f"no component `{name}` is defined here" if name else "a component's name is needed here"
     report(ctx, "names.unknown", message, span, help, data={"name": name})
 

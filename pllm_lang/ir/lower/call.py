@@ -13,7 +13,7 @@ from pllm_lang.ir.lower.argument import Arguments, Params, read_params, report_u
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.conversion import conversion_help, signature_text
 from pllm_lang.ir.lower.operand import missing_value, new_value, read_operand
-from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest, written
+from pllm_lang.ir.lower.report import origin_of, report, span_of, whence, written
 from pllm_lang.ir.lower.signature import Misfit, Types, given_types, infer_types
 from pllm_lang.ir.lower.suffix import Suffix
 from pllm_lang.ir.lower.types import show_type
@@ -236,7 +236,7 @@ def _lower_inner(
     if callee is None:
         message = f"no operator `{name}` is defined here" if name else "only a name can be called"
         span = span_of(ctx, anchor, call.callee)
-        help = suggest(ctx, name, declared(ctx, "operator"))
+        help = whence(ctx, name, "operator")
         report(ctx, "names.unknown", message, span, help, data={"name": name})
         return None
     if not callee.structural:

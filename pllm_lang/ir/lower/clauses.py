@@ -16,7 +16,7 @@ from pllm_lang.catalog.expr import Apply, Between, ListOf, Num, Ref
 from pllm_lang.catalog.records import Holding
 from pllm_lang.ir.lower.condition import read_condition, tightened
 from pllm_lang.ir.lower.context import Context
-from pllm_lang.ir.lower.report import declared, report, span_of, suggest
+from pllm_lang.ir.lower.report import report, span_of, suggest, whence
 from pllm_lang.ir.plan import Bound, Placement
 from pllm_lang.ir.words import show_expr
 from pllm_lang.syntax import nodes as syn
@@ -124,7 +124,7 @@ def read_holding(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Placement:
     record = ctx.library.get(binding.key) if binding else None
     if binding is None or not isinstance(record, Holding):
         name = callee.id if isinstance(callee, syn.Name) else ""
-        help = suggest(ctx, name, declared(ctx, "holding")) or "import one, for example from `std.holdings`"
+        help = whence(ctx, name, "holding") or "import one, for example from `std.holdings`"
         span = span_of(ctx, anchor, expr)
         report(ctx, "names.unknown", "a holding is needed after `as`", span, help, data={"name": name})
         return Placement()

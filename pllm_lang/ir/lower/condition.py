@@ -61,8 +61,14 @@ def _compared(ctx: Context, expr: syn.Binary, anchor: syn.Anchor, names: Collect
     op, subject, limit = expr.op, expr.left, expr.right
     if not _speaks_of(subject, names):
         op, subject, limit = _MIRROR[op], limit, subject
+    if isinstance(expr.left, syn.Binary) and expr.left.op in _MIRROR:
+        help = "write `x in -3..3`, or two comparisons joined by `and`"
+        return _refuse(ctx, expr, anchor, "comparisons do not chain", help)
     if not _speaks_of(subject, names):
         return _refuse(ctx, expr, anchor, f"this says nothing of {_listed(names)}", _FORMS)
+    if isinstance(limit, syn.Quantity):
+        message = f"`{limit.text}` has a unit, and the values of a tensor have none"
+        return _refuse(ctx, limit, anchor, message, "leave the unit out")
     if op in ("<", ">"):
         help = f"write `{op}=`; for whole numbers `x < 8` is `x <= 7`"
         return _refuse(ctx, expr, anchor, "a stated range includes its ends", help)

@@ -12,7 +12,7 @@ from pllm_lang.ir.lower.facts import facts_of
 from pllm_lang.ir.lower.limits import MAX_FAMILY
 from pllm_lang.ir.lower.naming import constants, define
 from pllm_lang.ir.lower.operand import new_value
-from pllm_lang.ir.lower.report import origin_of, report, report_fault, span_of
+from pllm_lang.ir.lower.report import origin_of, report, report_fault, span_of, written
 from pllm_lang.ir.lower.types import read_type
 from pllm_lang.ir.plan import Input, Placement, State, Weight
 from pllm_lang.resolve.constants import Fault, evaluate_integer
@@ -97,7 +97,10 @@ def read_range(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> tuple[int, i
     """`low..<high` or `low..high` as a half-open pair, at least one long; None after a finding."""
     if not isinstance(expr, syn.Range):
         message = "a range is needed here"
-        report(ctx, "types.index", message, span_of(ctx, anchor, expr), "write `0..<24`")
+        end = written(ctx, anchor, expr)
+        report(
+            ctx, "types.index", message, span_of(ctx, anchor, expr), f"write `0..<{end}` for {end} of them"
+        )
         return None
     ends: list[int] = []
     for end in (expr.low, expr.high):

@@ -145,7 +145,8 @@ def member_index(
     reached = str(low) if low == high else f"{low}..{high}"
     message = f"the index reaches {reached}, but the family has members 0..{named.count - 1}"
     data = {"value": reached, "limit": str(named.count - 1)}
-    report(ctx, "types.index", message, span_of(ctx, anchor, items[0]), data=data)
+    help = f"a repeat over all of them runs `in 0..<{named.count}`"
+    report(ctx, "types.index", message, span_of(ctx, anchor, items[0]), help, data=data)
     return None
 
 

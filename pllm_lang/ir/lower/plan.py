@@ -14,7 +14,7 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.policies import effective
 from pllm_lang.ir.lower.body import Place, lower_body
 from pllm_lang.ir.lower.context import Context, Frame, Scope
-from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest
+from pllm_lang.ir.lower.report import origin_of, report, span_of, whence
 from pllm_lang.ir.plan import Plan, Stage
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.resolve.modules import Module, Project
@@ -59,7 +59,7 @@ def _place_under(ctx: Context, decl: syn.Plan, under: syn.Word) -> None:
     if binding is not None and record is not None:
         ctx.policy, ctx.policy_key = record, binding.key
         return
-    help = suggest(ctx, under.id, declared(ctx, "policy")) or "declare it, or import it from `std.policies`"
+    help = whence(ctx, under.id, "policy") or "declare it, or import one from `std.policies`"
     message = f"no policy `{under.id}` is defined here"
     report(ctx, "names.unknown", message, span_of(ctx, decl, under), help, data={"name": under.id})
 

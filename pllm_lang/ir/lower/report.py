@@ -9,7 +9,8 @@ from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.limits import MAX_SUGGESTIONS, MAX_WRITTEN
 from pllm_lang.resolve.constants import Fault
 from pllm_lang.resolve.suggest import did_you_mean
-from pllm_lang.syntax.nodes import Anchor, Node
+from pllm_lang.resolve.unused_imports import local_name
+from pllm_lang.syntax.nodes import Anchor, Import, Node
 from pllm_lang.text.finding import Finding, Label, Severity, Span
 
 
@@ -59,6 +60,29 @@ def suggest(ctx: Context, name: str, known: Iterable[str]) -> str:
 def declared(ctx: Context, *kinds: str) -> Iterator[str]:
     """The module-level names of some kinds of declaration."""
     return (name for name, binding in ctx.frame.module.scope.items() if binding.kind in kinds)
+
+
+def whence(ctx: Context, name: str, kind: str) -> str:
+    """How the name of a format, component or the like comes into scope, "" where nothing is known of it."""
+    imports = (decl for decl in ctx.frame.module.file.decls if isinstance(decl, Import))
+    if any(local_name(item) == name for decl in imports for item in decl.names):
+        return "its import has a finding of its own"
+    modules = dict(reversed(_library_names(ctx, kind)))
+    if name in modules:
+        return f"import it: `import {modules[name]} [{name}]`"
+    help = suggest(ctx, name, (*declared(ctx, kind), *modules))
+    near = help.split("`")[1] if help else ""
+    return (
+        f"{help[:-1]}, of `{modules[near]}`?"
+        if near in modules and near not in ctx.frame.module.scope
+        else help
+    )
+
+
+def _library_names(ctx: Context, kind: str) -> list[tuple[str, str]]:
+    """Names and modules of what the library and installed packages declare of a kind."""
+    keys = (key.rpartition(".") for key in ctx.library.keys(kind) if not key.startswith("./"))
+    return [(name, module) for module, _, name in keys]
 
 
 def report_fault(ctx: Context, fault: Fault, anchor: Anchor) -> None:

@@ -17,7 +17,7 @@ from pllm_lang.ir.lower.context import Context, StateName, Value
 from pllm_lang.ir.lower.facts import facts_of
 from pllm_lang.ir.lower.naming import define, look
 from pllm_lang.ir.lower.operand import member_index, missing_value, read_operand
-from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest, written
+from pllm_lang.ir.lower.report import declared, origin_of, report, span_of, suggest, whence, written
 from pllm_lang.ir.lower.state import note_write
 from pllm_lang.ir.lower.suffix import Suffix, read_suffix
 from pllm_lang.ir.lower.types import show_type
@@ -96,8 +96,22 @@ def unknown_results(ctx: Context, step: syn.Step) -> Results:
 def _counted(ctx: Context, step: syn.Step, results: Results) -> Results:
     given, made = len(step.targets), len(results)
     message = f"the right side has {_many(made, 'result')}, the left side {_many(given, 'name')}"
-    report(ctx, "types.arity", message, span_of(ctx, step, step.targets[0]))
+    report(ctx, "types.arity", message, span_of(ctx, step, step.targets[0]), _made(ctx, step))
     return (results + unknown_results(ctx, step))[:given] if given > made else results[:given]
+
+
+def _made(ctx: Context, step: syn.Step) -> str:
+    """The results of the operator that a step calls, by name."""
+    name = (
+        step.value.callee.id
+        if isinstance(step.value, syn.Call) and isinstance(step.value.callee, syn.Name)
+        else ""
+    )
+    callee = find_operator(ctx, name)
+    if callee is None:
+        return ""
+    made = ", ".join(result.name for result in callee.record.results)
+    return f"write `{made} = {name}(...)`, with names of your own"
 
 
 def _many(count: int, noun: str) -> str:
@@ -114,7 +128,7 @@ def _report_callee(ctx: Context, step: syn.Step, callee: syn.Name) -> None:
         report(ctx, "names.wrong_kind", message, span, help)
         return
     message = f"no operator or block `{callee.id}` is defined here"
-    help = suggest(ctx, callee.id, declared(ctx, "operator", "block"))
+    help = whence(ctx, callee.id, "operator") or suggest(ctx, callee.id, declared(ctx, "block"))
     report(ctx, "names.unknown", message, span, help, data={"name": callee.id})
 
 
@@ -125,7 +139,10 @@ def _not_a_call(ctx: Context, step: syn.Step) -> Results:
         found = read_operand(ctx, step.value, step)
         return [found] if found else unknown_results(ctx, step)
     help = "write `y = operator(...)`"
-    if isinstance(step.value, syn.Name):
+    binding = ctx.frame.module.scope.get(step.value.id) if isinstance(step.value, syn.Name) else None
+    if binding is not None and binding.kind == "policy":
+        help = f"a policy stands in the head of the plan: `plan name under {binding.name} {{`"
+    elif isinstance(step.value, syn.Name):
         help = f"write `{step.value.id}` where `{target.name.id}` is meant: a value has one name"
     elif isinstance(step.value, syn.Binary) and step.value.op in _WORDS:
         left, right = (written(ctx, step, side) for side in (step.value.left, step.value.right))

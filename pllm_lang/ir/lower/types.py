@@ -13,8 +13,8 @@ from pllm_lang.catalog.formats import STANDARD
 from pllm_lang.catalog.records import Format
 from pllm_lang.ir.lower.context import Context, FormatName
 from pllm_lang.ir.lower.limits import MAX_ENTRIES, MAX_RANK
-from pllm_lang.ir.lower.naming import constants, look, report_unknown
-from pllm_lang.ir.lower.report import report, report_fault, span_of
+from pllm_lang.ir.lower.naming import all_names, constants, look
+from pllm_lang.ir.lower.report import report, report_fault, span_of, suggest, whence, written
 from pllm_lang.ir.plan import UNKNOWN, TensorType
 from pllm_lang.resolve.constants import Fault, evaluate_integer
 from pllm_lang.syntax import nodes as syn
@@ -36,6 +36,11 @@ def read_format(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> int | None:
         return _named_format(ctx, expr, anchor)
     span = span_of(ctx, anchor, expr)
     help = "declare it first (`format q = fixed(64, 18)`) and write its name"
+    if isinstance(expr, syn.Call) and isinstance(expr.callee, syn.Name) and expr.callee.id not in _MAKERS:
+        shape = ", ".join(written(ctx, anchor, arg) for arg in expr.args)
+        help = f"a shape stands in brackets: `{expr.callee.id}[{shape}]`"
+    elif isinstance(expr, syn.ListExpr):
+        help = f"write the format before the shape: `f32{written(ctx, anchor, expr)}`"
     report(ctx, "types.not_a_format", "a format is needed here", span, help)
     return None
 
@@ -48,7 +53,9 @@ def _named_format(ctx: Context, name: syn.Name, anchor: syn.Anchor) -> int | Non
         return intern_format(ctx, STANDARD[name.id])
     binding = ctx.frame.module.scope.get(name.id)
     if binding is None:
-        report_unknown(ctx, name.id, span_of(ctx, anchor, name), "format")
+        message = f"no format `{name.id}` is defined here"
+        help = whence(ctx, name.id, "format") or _made_by(name.id) or suggest(ctx, name.id, all_names(ctx))
+        report(ctx, "names.unknown", message, span_of(ctx, anchor, name), help, data={"name": name.id})
         return None
     known = ctx.format_index.get(binding.key)
     if known is not None:
@@ -61,6 +68,14 @@ def _named_format(ctx: Context, name: syn.Name, anchor: syn.Anchor) -> int | Non
         return None
     index = ctx.format_index[binding.key] = intern_format(ctx, record)
     return index
+
+
+def _made_by(name: str) -> str:
+    """For the name of a kind of format, how a format of that kind is declared."""
+    return f"declare one: `format q = {name}({_MAKERS[name]})`" if name in _MAKERS else ""
+
+
+_MAKERS = {"float": "32", "int": "8", "fixed": "64, 18", "ring": "64"}
 
 
 def intern_format(ctx: Context, form: Format) -> int:

@@ -11,7 +11,19 @@ from pllm_lang.syntax.recover import DECLARATIONS
 from pllm_lang.syntax.slips import brackets, characters, signs, words
 from pllm_lang.syntax.slips.brackets import describe
 from pllm_lang.syntax.slips.slip import Recogniser, Slip, label, slip
-from pllm_lang.syntax.trouble import Trouble, before, column, expected, first_word, here, is_top_level
+from pllm_lang.syntax.trouble import (
+    Trouble,
+    before,
+    column,
+    expected,
+    first_word,
+    fits,
+    here,
+    is_line_first,
+    is_top_level,
+    line_start,
+    token,
+)
 from pllm_lang.text.limits import MAX_DEPTH
 
 _RECOGNISERS: tuple[Recogniser, ...] = (
@@ -89,8 +101,37 @@ def _unexpected(trouble: Trouble) -> Slip:
     if previous.text:
         message += f", after {describe(previous)}"
     place = bad if bad.text else previous
-    help_ = f"expected {wanted}" if wanted else ""
+    help_ = _foreign(trouble) or (f"expected {wanted}" if wanted else "")
+    if wanted == "`[`" and bad.is_word and not is_line_first(trouble, trouble.at):
+        help_ = f"a list is needed here: write `[{bad.text}]`"
+    elif previous.text == "secret":
+        message, place = "after `secret` a party is missing", previous
+        help_ = "say who must not learn it: `secret from [party]`"
     return slip(trouble, "unexpected", message, place, help=help_, intended=first_word(trouble))
+
+
+def _foreign(trouble: Trouble) -> str:
+    """What stands here in place of a line as other languages write it."""
+    if trouble.at - trouble.first <= 1:
+        help_ = _FOREIGN.get(token(trouble, trouble.first).text, "")
+        if help_:
+            return help_
+    start = line_start(trouble, trouble.at - 1) if trouble.at else 0
+    if fits(trouble, "[") and token(trouble, start).text == "import":
+        return "an import lists its names: `import std.formats [int8]`"
+    return ""
+
+
+_FOREIGN = {
+    "let": "a step is `y = operator(x)`, without `let`",
+    "var": "a step is `y = operator(x)`, without `var`",
+    "return": "a plan gives its results by `output y to client`",
+    "for": "write `repeat layer in 0..<24 carrying [h] {`",
+    "while": "nothing loops without a bound; write `repeat layer in 0..<24 carrying [h] {`",
+    "if": "a plan has no branches; the operator `select` chooses entries",
+    "def": "write `block name(x: int8[4]) -> (y) {`",
+    "from": "write `import std.formats [int8]`",
+}
 
 
 def _expected_words(kinds: frozenset[str]) -> str:

@@ -65,6 +65,9 @@ def colon_for_equals(trouble: Trouble) -> Slip | None:
     if bad.kind != "FIELD" or not fits(trouble, "NAME", "="):
         return None
     colon = bad._replace(start=bad.end - 1, text=":")
+    if bad.text == "policy:" and fits(trouble, "output"):
+        help_ = f"write `plan name under {after(trouble).text} {{`"
+        return slip(trouble, "misplaced", "a policy stands in the head of the plan", bad, help=help_)
     fix = edit(trouble, "Write ` =`", colon.start, colon.end, " =")
     message = f"after `{bad.text[:-1]}` a `=` is needed, not `:`"
     return slip(trouble, "colon_for_equals", message, colon, fix=fix)
