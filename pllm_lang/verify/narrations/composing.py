@@ -134,10 +134,12 @@ def _input(stage: UnderWay, given: Input) -> None:
         case p.Public():
             held = Held(name, type_, holding)
         case p.Clear():
-            held = Held(name, type_, holding, secrets, frozenset(holding.parties) | owner)
+            held = Held(name, type_, holding, secrets, owner or frozenset(holding.parties))
         case p.Shared():
             held = Held(name, type_, holding, secrets, owner)
-    stage.values[given.value] = stage.give(held, value=given.value)
+    stage.values[given.value] = stage.arrive(
+        given.value, stage.give(held, value=given.value), given.value, "step"
+    )
 
 
 def _holding(

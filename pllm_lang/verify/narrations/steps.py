@@ -209,7 +209,10 @@ def _results(
     secrets = frozenset(s for held in operands for s in held.secrets)
     known = stage.known_with(operands)
     for value, type_, name, output in zip(step.results, step.types, names, protocol.outputs, strict=True):
-        held = Held(name, output.type, placed(output.holding, roles), secrets, known)
+        holding = placed(output.holding, roles)
+        if isinstance(holding, p.Public):  # everybody who takes part gets it, so each has to be allowed to
+            holding = p.Clear(tuple(sorted(taking_part(roles))))
+        held = Held(name, output.type, holding, secrets, known)
         stage.types[value] = type_
         stage.values[value] = stage.arrive(value, held, step.results[0])
 

@@ -26,7 +26,12 @@ def moved(
     """The step on each piece; None where it is no such step, or the operands lie differently."""
     holding = operands[0].holding
     alike = isinstance(holding, p.Shared) and all(h.holding == holding for h in operands)
-    if operator.name not in LINEAR or not isinstance(holding, p.Shared) or not alike:
+    if (
+        operator.module != "std.operators"
+        or operator.name not in LINEAR
+        or not isinstance(holding, p.Shared)
+        or not alike
+    ):
         return None
     if holding.scheme == "boolean_shares":
         return None  # its pieces have an axis more, the bits

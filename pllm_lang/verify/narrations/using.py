@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -62,7 +62,17 @@ class Lowerer:
             tuple(sorted(setting.exact.items())),
             shapes,
             tuple(sorted(setting.words.items())),
+            tuple(self._scales(step, operator, types)),
         )
+
+    def _scales(
+        self, step: Step, operator: Operator, types: Sequence[TensorType]
+    ) -> Iterator[tuple[str, int]]:
+        """Fraction bits of operands and results that have a fixed-point format in the plan."""
+        typed = (*zip(operator.operands, types, strict=True), *zip(operator.results, step.types, strict=True))
+        for spec, type_ in typed:
+            if self.formats[type_.format].kind == "fixed":
+                yield spec.name, self.formats[type_.format].frac
 
     def _put(self, setting: _Parts, name: str, value: Expr, spec: ParamSpec | None) -> None:
         match value:

@@ -44,10 +44,20 @@ def meaning_of(spec: OperandSpec, type_: p.TensorType, scale: int | None, scope:
     cut = _cut(found, scale, bits, spec, scope)
     if found.number != type_.number and type_ == bit_type(found.type):
         found = bits_of(found)
-    expr = found.expr if found.number == type_.number else p.Cast(found.expr, type_.number)
+    expr = found.expr if found.number == type_.number else _in_ring(found, type_.number, spec.name)
     if not cut:
         return Meaning(expr)
     return Meaning(expr, cut, 1, failure_exponent(scope.component, scope))
+
+
+def _in_ring(found: Typed, number: p.Number, result: str) -> p.Expr:
+    """The meaning in the result's ring, where that is a homomorphism; a larger ring would need the sign."""
+    if isinstance(found.number, p.Ring) and (
+        not isinstance(number, p.Ring) or found.number.modulus % number.modulus
+    ):
+        text = f"`{result}` is in another ring than its operands, and residues do not carry over"
+        raise MalformedError("protocol.malformed", text, "give the result in the ring of the operands")
+    return p.Cast(found.expr, number)
 
 
 def _meant(expr: Expr, scope: Scope) -> tuple[Typed, int]:

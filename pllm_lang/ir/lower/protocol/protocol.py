@@ -59,9 +59,19 @@ def _lower(text: ProtocolText, scope: Scope) -> p.Protocol | None:
     return p.Protocol(component.name, parties, tuple(inputs), tuple(outputs), body, adversary)
 
 
+def _number(spec: OperandSpec, scope: Scope) -> tuple[p.Number, int | None]:
+    """Number type and scale; what is called a plain residue has the fraction bits that it has in the plan."""
+    number, scale = read_number(spec.format, scope)
+    given = scope.component.gives.get(spec.name)
+    if given is not None and given != spec.format and spec.name in {s.name for s in scope.text.outputs}:
+        text = f"`gives` states another format of `{spec.name}` than the protocol"
+        raise MalformedError("protocol.malformed", text, "write the same format in both places")
+    return number, scope.scales.get(spec.name) if scale is None else scale
+
+
 def _input(spec: OperandSpec, fresh: bool, scope: Scope) -> p.Input | None:
     try:
-        number, scale = read_number(spec.format, scope)
+        number, scale = _number(spec, scope)
         holding = holding_of(spec, scope)
         type_ = _lying(p.TensorType(number, shape_of(spec.shape, scope)), holding)
     except MalformedError as problem:
@@ -93,7 +103,7 @@ def _enter(name: str, type_: p.TensorType, scale: int | None, holding: p.Holding
 
 def _output(spec: OperandSpec, scope: Scope) -> p.Output | None:
     try:
-        number, scale = read_number(spec.format, scope)
+        number, scale = _number(spec, scope)
         holding = holding_of(spec, scope)
         type_ = _lying(p.TensorType(number, shape_of(spec.shape, scope)), holding)
         meaning = meaning_of(spec, type_, scale, scope)

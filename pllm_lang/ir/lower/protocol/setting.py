@@ -23,12 +23,14 @@ from pllm_lang.text.finding import Finding, Span, Verdict
 
 class Setting(msgspec.Struct, frozen=True):
     """`formats`: of the operator's format variables and format parameters; `exact`: numeric parameters of operator
-    and component; `shapes`: of operands, absent ones stay symbols; `words`: the other parameters."""
+    and component; `shapes`: of operands, absent ones stay symbols; `words`: the other parameters; `scales`: fraction bits of
+    operands and results in the plan, for a narration that calls them plain residues."""
 
     formats: tuple[tuple[str, Format], ...] = ()
     exact: tuple[tuple[str, Exact], ...] = ()
     shapes: tuple[tuple[str, tuple[p.Dim, ...]], ...] = ()
     words: tuple[tuple[str, str], ...] = ()
+    scales: tuple[tuple[str, int], ...] = ()
 
 
 class Typed(msgspec.Struct, frozen=True):
@@ -72,6 +74,7 @@ class Scope:
         self.formats = dict(setting.formats)
         self.exact: dict[str, Exact] = dict(setting.exact)
         self.words = dict(setting.words)
+        self.scales = dict(setting.scales)
         self.shapes = dict(setting.shapes)
         self.dims: dict[str, p.Dim] = {}
         self.spreads: dict[str, tuple[p.Dim, ...]] = {}
