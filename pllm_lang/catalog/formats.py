@@ -37,6 +37,11 @@ def ring_bits(format: Format) -> Exact | None:
     return (int(exact(format.modulus)) - 1).bit_length() if format.modulus else None
 
 
+def ring_size(format: Format) -> Exact | None:
+    """How many residues the carrier ring has."""
+    return exact(format.modulus) if format.modulus else None
+
+
 def fraction_bits(format: Format) -> Exact | None:
     """Bits behind the binary point; None where there is no even grid."""
     return format.frac if format.kind in GRIDDED else None

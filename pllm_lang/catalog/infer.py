@@ -6,7 +6,7 @@ shapes with everything that was bound on the way, or a problem in one sentence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -74,6 +74,13 @@ def infer(operator: Operator, operands: Mapping[str, Type], params: Params) -> I
     return _results(operator, env)
 
 
+def declared_formats(operator: Operator, find: Callable[[str], Format | None]) -> dict[str, Format]:
+    """The declared formats that a signature names, by the name it has for them; what `infer` looks them up in."""
+    forms = (spec.format for spec in (*operator.operands, *operator.results))
+    found = {form.name: find(form.name) for form in forms if isinstance(form, Ref) and "." in form.name}
+    return {name: format for name, format in found.items() if format is not None}
+
+
 def _results(operator: Operator, env: Env) -> Inferred | Problem:
     results: dict[str, Type] = {}
     for spec in operator.results:
@@ -115,6 +122,10 @@ def _bind_format(operator: Operator, spec: OperandSpec, given: Type, env: Env) -
         return None
     name = spec.format.name
     if name not in operator.format_vars:
+        if name in env.formats and not same_values(env.formats[name], given.format):
+            return Problem(
+                f"{spec.name} is of format {env.formats[name].name}, not {given.format.name}", spec.name
+            )
         return _check_kind(spec, given.format, env.formats.get(name) or formats.STANDARD.get(name))
     bound = env.formats.setdefault(name, given.format)
     if same_values(bound, given.format):

@@ -85,6 +85,7 @@ FORMAT_READS: dict[str, Callable[[Format], Exact | None]] = {
     "highest": formats.highest,
     "ulp": formats.ulp,
     "ring_bits": formats.ring_bits,
+    "ring_size": formats.ring_size,
     "fraction_bits": formats.fraction_bits,
 }
 

@@ -14,6 +14,7 @@ from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
 from pllm_lang.catalog.facts import Exact, Facts, Known
 from pllm_lang.catalog.formats import ulp
+from pllm_lang.catalog.infer import declared_formats
 from pllm_lang.catalog.records import Component, Format, Operator, ParamSpec
 from pllm_lang.exact.number import exact, ratio
 from pllm_lang.ir.plan import UNKNOWN, ComponentUse, Placement, Step, TensorType
@@ -86,7 +87,9 @@ def _environment(plan: PlanView, step: Step, operator: Operator, types: Sequence
         spec.name: Type(plan.format_of(type_), type_.shape)
         for spec, type_ in zip(operator.operands, types, strict=False)
     }
-    inferred = infer(operator, operands, parameters(step.params, operator.params, plan))
+    params = parameters(step.params, operator.params, plan)
+    params.formats |= declared_formats(operator, plan.library.format)
+    inferred = infer(operator, operands, params)
     if isinstance(inferred, Problem):
         return None
     return _with_results(inferred, plan, step, operator)

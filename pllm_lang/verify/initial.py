@@ -55,7 +55,10 @@ def constant_facts(constant: Constant) -> Facts:
 
 def with_bounds(facts: Facts, bounds: Iterable[Bound]) -> Facts:
     """`facts` met with stated bounds; what contradicts them is reported by `bounds.contradiction`."""
-    for bound in bounds:
+    stated = tuple(bounds)
+    if facts.range is None:
+        facts = msgspec.structs.replace(facts, range=_between(stated))
+    for bound in stated:
         if bound.slot == "error":
             limit = exact(bound.limit)
             least = limit if facts.error is None else min(facts.error, limit)
@@ -63,3 +66,10 @@ def with_bounds(facts: Facts, bounds: Iterable[Bound]) -> Facts:
         else:
             facts = stated_bound(facts, bound.slot, bound.op, bound.limit)
     return facts
+
+
+def _between(bounds: tuple[Bound, ...]) -> Interval | None:
+    """The range that two stated ends leave; one end alone bounds nothing."""
+    ends = {bound.slot: exact(bound.limit) for bound in bounds}
+    low, high = ends.get("min"), ends.get("max")
+    return None if low is None or high is None or low > high else Interval(low, high)

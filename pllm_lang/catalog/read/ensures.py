@@ -22,7 +22,7 @@ SLOTS = (
     "col_norm2",
     "error",
 )
-FORMAT_READERS = ("ulp", "lowest", "highest", "ring_bits")
+FORMAT_READERS = ("ulp", "lowest", "highest", "ring_bits", "ring_size", "fraction_bits")
 _OPERATORS = ("<=", ">=")
 
 

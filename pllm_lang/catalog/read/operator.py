@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from pllm_lang.catalog.expr import Apply, Expr
+from pllm_lang.catalog.primitives.outer import OUTER
+from pllm_lang.catalog.primitives.table import STRUCTURE
 from pllm_lang.catalog.read.body import clauses, read_body
 from pllm_lang.catalog.read.clause_names import check_clause_names, operator_names
 from pllm_lang.catalog.read.context import Context
@@ -33,6 +38,8 @@ def read_operator(decl: syn.Operator, ctx: Context) -> Operator:
     )
     _check_formats(decl, operator, ctx)
     _check_means(decl, operator, ctx)
+    if "structural" in operator.fields:
+        _check_structural(decl, operator, ctx)
     check_clause_names(decl.body, operator_names(operator), ctx)
     check_ensures(operator.ensures, {r.name for r in operator.results}, ctx)
     return operator
@@ -72,6 +79,30 @@ def _check_formats(decl: syn.Operator, operator: Operator, ctx: Context) -> None
                     ctx.span(param, node),
                     help_,
                 )
+
+
+_MOVING = frozenset(primitive.name for primitive in (*STRUCTURE, OUTER))
+"""What a structural step may do: move entries, and make the outer product of scales."""
+
+
+def _check_structural(decl: syn.Operator, operator: Operator, ctx: Context) -> None:
+    """A step that needs no component computes nothing."""
+    for clause in operator.means:
+        computing = next((fn for fn in _applied(clause.expr) if fn not in _MOVING), None)
+        if computing is not None:
+            message = (
+                f"`{operator.name}` computes `{computing}`, and a structural operator only moves entries"
+            )
+            help_ = "leave out `structural: true`: a component covers what computes"
+            ctx.report("records.wrong_value", message, ctx.span(decl, decl.name), help_)
+
+
+def _applied(expr: Expr) -> Iterator[str]:
+    """The functions that make the entries of an expression; what parameters are computed with does not count."""
+    if isinstance(expr, Apply):
+        yield expr.fn.rpartition(".")[2] or expr.fn
+        for arg in expr.args:
+            yield from _applied(arg)
 
 
 def _check_means(decl: syn.Operator, operator: Operator, ctx: Context) -> None:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from pllm_lang.catalog import expr as ex
-from pllm_lang.catalog.infer import Inferred, Problem, Type, infer
+from pllm_lang.catalog.infer import Inferred, Problem, Type, declared_formats, infer
 from pllm_lang.catalog.infer import Params as Known
 from pllm_lang.catalog.records import Component, Format, Operator
 from pllm_lang.exact.number import Exact, exact
@@ -50,6 +50,7 @@ def _infer(ctx: Context, operator: Operator, operands: Types, params: Params) ->
         for spec, kind in zip(operator.operands, operands, strict=True)
     }
     known = known_params(ctx, params)
+    known.formats |= declared_formats(operator, ctx.library.format)
     found = infer(operator, typed, known)
     if isinstance(found, Inferred):
         return tuple(_entered(ctx, found.results[spec.name]) for spec in operator.results)
