@@ -15,12 +15,12 @@ import re
 from fractions import Fraction
 from typing import Any, cast
 
-from pllm_lang.resolve.files import Unreadable, read_bytes
 from pllm_lang.resolve.limits import MAX_FACTS, MAX_JSON_BYTES
 from pllm_lang.resolve.modules import ConfigFile, FactsFile, Measured
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.resolve.units import exact, within_limits
 from pllm_lang.text.limits import MAX_WORD_CHARACTERS
+from pllm_lang.text.regular_file import Unreadable, read_bytes
 
 SCHEMA = "pllm.lang.facts.v1"
 SLOTS = Measured.__struct_fields__

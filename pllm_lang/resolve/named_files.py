@@ -8,7 +8,6 @@ from typing import TypeVar
 import msgspec
 
 from pllm_lang.resolve.facts_file import read_config, read_facts
-from pllm_lang.resolve.files import Unreadable
 from pllm_lang.resolve.locate import Location, NotLocated, locate_data
 from pllm_lang.resolve.modules import ConfigFile, FactsFile
 from pllm_lang.resolve.places import node_span
@@ -16,6 +15,7 @@ from pllm_lang.resolve.texts import read_text
 from pllm_lang.resolve.uses import parts
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding
+from pllm_lang.text.regular_file import Unreadable
 
 MODEL_SOURCE = "huggingface"
 Read = TypeVar("Read", FactsFile, ConfigFile)

@@ -7,29 +7,22 @@ none.
 from __future__ import annotations
 
 import os
-import stat
 
 from pllm_lang.text.finding import Finding, Span
 from pllm_lang.text.limits import MAX_FILE_BYTES
+from pllm_lang.text.regular_file import Unreadable, read_bytes
 from pllm_lang.text.source import Source, make_source
+
+TOO_LARGE = "split it into modules"
 
 
 def read_source(path: str | os.PathLike[str], name: str) -> Source | Finding:
     """The text of a file. Devices, pipes and folders are not opened; at most MAX_FILE_BYTES are read."""
-    try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            return _finding("file.unreadable", f"this is {kind}", name, "name a `.pllm` file")
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except FileNotFoundError:
-        return _finding("file.missing", "there is no such file", name, "check the path")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return _finding(
-            "file.unreadable", f"the file cannot be read: {reason.lower()}", name, "check its rights"
-        )
+    data = read_bytes(path, MAX_FILE_BYTES)
+    if isinstance(data, Unreadable):
+        limit = {"limit": str(MAX_FILE_BYTES)} if data.code == "file.too_large" else {}
+        help_ = TOO_LARGE if data.code == "file.too_large" else data.help
+        return _finding(data.code, data.message, name, help_, limit)
     return decode_source(name, data)
 
 
@@ -38,7 +31,7 @@ def decode_source(name: str, data: bytes) -> Source | Finding:
     if len(data) > MAX_FILE_BYTES:
         message = f"the file has more than {MAX_FILE_BYTES:,} bytes"
         limit = {"limit": str(MAX_FILE_BYTES)}
-        return _finding("file.too_large", message, name, "split it into modules", limit)
+        return _finding("file.too_large", message, name, TOO_LARGE, limit)
     if (at := data.find(b"\0")) >= 0:
         message = f"a NUL byte at offset {at}: this is no text"
         return _finding("file.not_text", message, name, "save the file as UTF-8", {"value": str(at)})

@@ -1,4 +1,4 @@
-"""Reading the bytes of a JSON file that a module names, within limits: a regular file of bounded size."""
+"""The bytes of a file, within limits: a regular file of bounded size. Devices, pipes and folders are not opened."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ class Unreadable(msgspec.Struct, frozen=True):
     help: str = ""
 
 
-def read_bytes(path: str, limit: int) -> bytes | Unreadable:
+def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes | Unreadable:
+    """At most `limit` bytes are taken; a larger file is unreadable."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return Unreadable("file.unreadable", "this is not a regular file")
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+            return Unreadable("file.unreadable", f"this is {kind}", "name a file")
         with open(path, "rb") as stream:
             data = stream.read(limit + 1)
     except FileNotFoundError:
