@@ -74,8 +74,11 @@ def _judge(clause: Clause, env: Env) -> Judgement:
     if verdict:
         return Judgement(clause, True, term_text(clause.expr), "", "", "", "")
     part = _deciding(clause.expr, env)
+    range_helps = not is_exact(part, env)
     if not isinstance(part, Apply) or part.fn not in COMPARISONS:
-        return Judgement(clause, verdict, term_text(clause.expr), "it does not hold", "", "", _advice(None))
+        return Judgement(
+            clause, verdict, term_text(clause.expr), "it does not hold", "", "", _advice(None, range_helps)
+        )
     left, right = term(part.args[0], env), term(part.args[1], env)
     return Judgement(
         clause,
@@ -84,7 +87,7 @@ def _judge(clause: Clause, env: Env) -> Judgement:
         _found(part, left, right),
         _end(left, part.fn),
         _end(right, _MIRROR[part.fn]),
-        _advice(left if left is not None and right is not None else None),
+        _advice(left if left is not None and right is not None else None, range_helps),
     )
 
 
@@ -125,7 +128,9 @@ def _end(found: Interval | None, fn: str) -> str:
     return text(found.low if fn in (">=", ">") else found.high)
 
 
-def _advice(known: Interval | None) -> str:
+def _advice(known: Interval | None, range_helps: bool) -> str:
+    if not range_helps:
+        return "choose a component made for this format and these parameters, or change them: no range of the inputs would do"
     if known is None:
         return (
             "state what is missing: a range with `where abs(x) <= ...` on the inputs, or `assume` on a step"

@@ -36,7 +36,8 @@ def judge(
     """The obligation of one intermediate whose range is `found`, by `rule`."""
     modulus = carrier_modulus(view, plan)
     if modulus is None:
-        return _unproved(clause, "no ring is declared that it must fit", "declare the component's `carrier`")
+        help = "take operands in a format with a ring, such as `fixed(64, 18, ring: ring(64))`, or a component with a `carrier`"
+        return _unproved(clause, "neither the operands nor the component name a ring that it must fit", help)
     if found is None:
         return _unproved(clause, "nothing bounds it", "state a range of the inputs with `where`")
     limit = centred(modulus)

@@ -26,7 +26,7 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     wanted = component.n_parties
     if view.n_parties is None and plan.policy is None and component.roles:
         return
-    verdict = None if view.n_parties is None else holds(_condition(wanted), view.env)
+    verdict = None if view.n_parties is None else holds(condition(wanted), view.env)
     if verdict:
         yield Obligation(CODE, Verdict.PROVED, 0, part="using", evidence=(str(view.n_parties),))
         return
@@ -47,6 +47,7 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     )
 
 
-def _condition(wanted: Expr) -> Expr:
+def condition(wanted: Expr) -> Expr:
+    """That the number of parties is, or is one of, `wanted`."""
     parties = Ref("n_parties")
     return Apply("in" if isinstance(wanted, (ListOf, Between)) else "==", (parties, wanted))

@@ -20,6 +20,10 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     if component.kind == "method" and implements(component, view):
         yield Obligation(CODE, Verdict.PROVED, 0, part="using", evidence=(component.id,))
         return
+    if implements(component, view):
+        message = f"`{component.name}` is a {component.kind}, and a step is done by a method"
+        yield Obligation(CODE, Verdict.REFUTED, 0, part="using", message=message, help="write `kind: method`")
+        return
     covering = sorted({other.name for other in plan.library.implementing(view.step.operator)})
     done = ", ".join(short(name) for name in component.implements) or f"nothing: it is a {component.kind}"
     yield Obligation(

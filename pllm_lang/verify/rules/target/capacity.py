@@ -12,7 +12,7 @@ from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import StepView
 
 CODE = "target.capacity"
-GIB = 2**30
+UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
@@ -44,8 +44,8 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
         subject,
         part="using",
         message=(
-            f"`{host.party}` needs {text(total)} bytes ({_gib(total)}), "
-            f"and `{host.target.name}` has {text(host.memory)} ({_gib(host.memory)})"
+            f"`{host.party}` needs {text(total)} bytes{_in_units(total)}, "
+            f"and `{host.target.name}` has {text(host.memory)}{_in_units(host.memory)}"
         ),
         value=text(total),
         limit=text(host.memory),
@@ -81,6 +81,8 @@ def _unknown(subject: int, host: Host, step: StepView) -> Obligation:
     )
 
 
-def _gib(size: Exact) -> str:
-    tenths = -(-size.numerator * 10 // (size.denominator * GIB))
-    return f"{tenths // 10}.{tenths % 10} GiB"
+def _in_units(size: Exact) -> str:
+    """The size in the largest unit that it fills, rounded up to a tenth; "" below one KiB."""
+    name, unit = next(((name, unit) for name, unit in UNITS if size >= unit), ("", 1))
+    tenths = -(-size.numerator * 10 // (size.denominator * unit))
+    return f" ({tenths // 10}.{tenths % 10} {name})" if name else ""

@@ -1,0 +1,82 @@
+"""What refusals propose: a component that takes the formats, the step where an error becomes unknown, sizes in units."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.corpus_harness import findings_of
+
+HEAD = "pllm 1\nimport std.formats [fx64_16, int8, f32]\nimport std.methods [fixed_linear_exact, integer_linear]\n"
+
+
+def told(tmp_path: Path, text: str) -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Message, help and notes by code."""
+    path = tmp_path / "plan.pllm"
+    path.write_text(HEAD + text, encoding="utf-8")
+    return {f.code: (f.message, f.help, f.notes) for f in findings_of(path)}
+
+
+def layer(format_: str, using: str = "") -> str:
+    return f"""plan p {{
+  input x: {format_}[1, 8] from client where abs(x) <= 3
+  weight w: {format_}[4, 8] public where abs(w) <= 3
+  y = linear(x, w) {using}
+  output y to client
+}}
+"""
+
+
+def test_a_step_without_component_is_shown_one_that_takes_its_formats(tmp_path: Path) -> None:
+    whole = told(tmp_path, layer("int8"))["coverage.no_component"][1]
+    fixed = told(tmp_path, layer("fx64_16"))["coverage.no_component"][1]
+    assert whole.startswith("write `using integer_linear`, of `std.methods` (or ")
+    assert fixed.startswith("write `using fixed_linear_exact`, of `std.methods` (or ")
+    assert "integer_linear" not in fixed
+
+
+def test_a_format_that_a_component_does_not_take_is_no_matter_of_ranges(tmp_path: Path) -> None:
+    help = told(tmp_path, layer("fx64_16", "using integer_linear"))["coverage.requirement"][1]
+    assert "no range of the inputs would do" in help
+
+
+def test_a_method_for_fixed_point_without_a_ring_says_where_a_ring_comes_from(tmp_path: Path) -> None:
+    help = told(tmp_path, layer("int8", "using fixed_linear_exact"))["bounds.intermediate"][1]
+    assert help.startswith("take operands in a format with a ring")
+
+
+def test_an_unknown_error_names_the_step_that_makes_it_unknown(tmp_path: Path) -> None:
+    text = """component multiplier = "example/multiplier" {
+  kind: method
+  version: "1"
+  implements: mul
+}
+plan p {
+  input x: fx64_16[4] from client where abs(x) <= 3
+  before = add(x, x) @ client
+  s = mul(before, x) using multiplier
+  y = add(s, s) @ client
+  requires error(y) <= 1
+  output y to client
+}
+"""
+    notes = told(tmp_path, text)["bounds.requirement"][2]
+    assert notes == ("the error becomes unknown at `s`: `multiplier` bounds none for these operands",)
+
+
+def test_a_component_of_another_kind_is_no_method(tmp_path: Path) -> None:
+    text = """component fast = "example/fast" {
+  kind: metric
+  version: "1"
+}
+"""
+    found = told(tmp_path, text + layer("int8", "using fast"))["coverage.wrong_operator"][0]
+    assert found == "`fast` does not implement `linear`; it implements nothing: it is a metric"
+
+
+def test_small_machines_are_told_in_their_own_units(tmp_path: Path) -> None:
+    text = """target tiny { isa: [avx2], memory: 24, cores: 1 }
+deployment here { kind: local, hosts: { client: tiny } }
+experiment trial { plan: p, deployment: here }
+"""
+    message = told(tmp_path, text + layer("int8", "using integer_linear"))["target.capacity"][0]
+    assert message == "`client` needs 72 bytes, and `tiny` has 24"
