@@ -75,9 +75,9 @@ def _applied(expr: Apply, scope: Scope, like: Typed | None) -> Typed:
     if name == "-" and len(expr.args) == 1:
         arg = term(expr.args[0], scope, like)
         return Typed(p.Scale(-1, arg.expr), arg.number, arg.shape, arg.scale)
-    if name == "*":
+    if name == "*" and len(expr.args) == 2:
         return _product(expr, scope, like)
-    if name == "^":
+    if name == "^" and len(expr.args) == 2:
         return _power(expr, scope)
     if name in FORMS:
         return _form(name, expr, scope)
@@ -191,12 +191,13 @@ def _encoded(expr: Apply, scope: Scope) -> Typed:
 
 def _keyed(expr: Apply, scope: Scope) -> Typed:
     """`encrypt(key, m)`, `decrypt(key, c)`: known by name, and only to whoever holds the key."""
-    key, arg = expr.args[0], term(expr.args[-1], scope)
-    if len(expr.args) != 2 or not isinstance(key, Ref) or key.name not in scope.keys:
-        raise MalformedError(
-            "protocol.malformed", f"write `{expr.fn}(key, value)` with a key that is drawn here"
-        )
-    return Typed(p.Call(expr.fn, (arg.expr,), arg.type, (key.name,)), arg.number, arg.shape, arg.scale)
+    match expr.args:
+        case (Ref(name=key), value) if key in scope.keys:
+            arg = term(value, scope)
+            return Typed(p.Call(expr.fn, (arg.expr,), arg.type, (key,)), arg.number, arg.shape, arg.scale)
+        case _:
+            text = f"write `{expr.fn}(key, value)` with a key that is drawn here"
+            raise MalformedError("protocol.malformed", text)
 
 
 def opaque(args: tuple[Typed, ...], scope: Scope) -> Typed:
