@@ -1,6 +1,7 @@
 """Speed of the kernels against what the machine can do and what others do, in one interleaved run.
 
     python benchmarks/kernels.py [--sdk PYTHON] [--torch PYTHON] [--threads 1] [--seconds 1.0] [--quick]
+                                 [--operations clear wrap32 ...]
                                  [--json FILE] [--plot FILE] [--floors]
 
 Others run in worker processes of their own, each with its own Python: `--sdk` names one that has `pllm.run`, `--torch`
@@ -228,12 +229,10 @@ def measure(
         limits.append(work / mine * digits / limit)
         if sdk is not None:
             others["sdk"].append(sdk.ask(**request, times=max(1, times // 8)) / mine)
-        if torch is not None and operation == "clear" and shape[2] > 16:
-            others["onednn"].append(torch.ask(shape=shape, times=times) / mine)
-        elif torch is not None and operation == "clear":  # it refuses batches up to 16: 17 is the nearest
-            rows = max(shape[2], 17)
-            scale = shape[2] / rows
-            others["onednn"].append(torch.ask(shape=(shape[0], shape[1], rows), times=times) * scale / mine)
+        if torch is not None and operation == "clear" and shape[2] >= 16:
+            rows = max(shape[2], 17)  # it refuses batches up to 16: 17 rows are the nearest to them
+            theirs = torch.ask(shape=(shape[0], shape[1], rows), times=times) * shape[2] / rows
+            others["onednn"].append(theirs / mine)
     row = Row(operation, shape, work / statistics.median(ours), statistics.median(limits))
     row.sdk = statistics.median(others["sdk"]) if others["sdk"] else None
     row.onednn = statistics.median(others["onednn"]) if others["onednn"] else None
@@ -353,6 +352,12 @@ def below_floors(rows: list[Row], figures: dict[str, float]) -> list[str]:
     return missed
 
 
+def row_line(row: Row) -> str:
+    others = (f"{value:.2f}" if value is not None else "" for value in (row.sdk, row.onednn, row.numpy))
+    cells = [row.operation, ", ".join(map(str, row.shape)), f"{row.speed:.1f}", f"{row.limit:.0%}", *others]
+    return f"| {' | '.join(cells)} |"
+
+
 def table(rows: list[Row], figures: dict[str, float]) -> str:
     loaded = kernels().loaded
     lines = [f"{loaded.implementation}, {loaded.instruction_set}, {loaded.origin}", ""]
@@ -360,16 +365,7 @@ def table(rows: list[Row], figures: dict[str, float]) -> str:
         "| operation | out, in, batch | GMAC/s | of the limit | times SDK | times oneDNN | times numpy |"
     ]
     lines += ["|---|---|---|---|---|---|---|"]
-    for row in rows:
-        others = (f"{value:.2f}" if value is not None else "" for value in (row.sdk, row.onednn, row.numpy))
-        cells = [
-            row.operation,
-            ", ".join(map(str, row.shape)),
-            f"{row.speed:.1f}",
-            f"{row.limit:.0%}",
-            *others,
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
+    lines += [row_line(row) for row in rows]
     lines += ["", "| figure | value |", "|---|---|"]
     lines += [f"| {name} | {value:.3g} |" for name, value in figures.items()]
     return "\n".join(lines)
@@ -404,6 +400,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each operation and shape")
     parser.add_argument("--quick", action="store_true", help="two shapes only")
+    parser.add_argument("--operations", nargs="+", choices=tuple(BYTES), default=tuple(BYTES))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--floors", action="store_true")
@@ -412,7 +409,11 @@ def main() -> int:
     sdk = Worker(options.sdk, SDK_PROGRAM, options.threads) if options.sdk else None
     torch = Worker(options.torch, TORCH_PROGRAM, options.threads) if options.torch else None
     shapes = SHAPES[:2] if options.quick else (*SMALL, *SINGLE, *SHAPES)
-    rows = [measure(engine, name, shape, options.seconds, sdk, torch) for shape in shapes for name in BYTES]
+    rows: list[Row] = []
+    for shape in shapes:
+        for name in options.operations:
+            rows.append(measure(engine, name, shape, options.seconds, sdk, torch))
+            print(row_line(rows[-1]), file=sys.stderr, flush=True)
     figures = {"instruction limit, GMAC/s": max(instruction_limit() for _ in range(20))}
     figures |= measure_bandwidth(engine, options.seconds) | measure_small(engine, sdk)
     if not options.quick:
