@@ -385,7 +385,12 @@ def _same(left: Expr, right: Expr, env: Env) -> bool | None:
 def _rooted(expr: Expr) -> bool:
     if not isinstance(expr, Apply):
         return False
-    return expr.fn == "sqrt" or expr.fn in SQUARED_SLOTS or any(_rooted(arg) for arg in expr.args)
+    return _plain(expr) == "sqrt" or expr.fn in SQUARED_SLOTS or any(_rooted(arg) for arg in expr.args)
+
+
+def _plain(expr: Apply) -> str:
+    """The function's name without the module of an operator that is called the same."""
+    return expr.fn.rpartition(".")[2]
 
 
 def square_high(expr: Expr, env: Env) -> Exact | None:
@@ -394,7 +399,7 @@ def square_high(expr: Expr, env: Env) -> Exact | None:
         if expr.fn in SQUARED_SLOTS and len(expr.args) == 1:
             found = tensor(expr.args[0], env)
             return None if found is None else SQUARED_SLOTS[expr.fn](found)
-        if expr.fn == "sqrt" and len(expr.args) == 1:
+        if _plain(expr) == "sqrt" and len(expr.args) == 1:
             inner = term(expr.args[0], env)
             return None if inner is None or inner.low < 0 else inner.high
         if expr.fn == "*" and len(expr.args) == 2:
@@ -408,7 +413,7 @@ def square_high(expr: Expr, env: Env) -> Exact | None:
 
 
 def _square_low(expr: Expr, env: Env) -> Exact | None:
-    if isinstance(expr, Apply) and expr.fn == "sqrt" and len(expr.args) == 1:
+    if isinstance(expr, Apply) and _plain(expr) == "sqrt" and len(expr.args) == 1:
         inner = term(expr.args[0], env)
         return None if inner is None or inner.low < 0 else inner.low
     if isinstance(expr, Apply) and expr.fn == "*" and len(expr.args) == 2:

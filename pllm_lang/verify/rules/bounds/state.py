@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pllm_lang.catalog import bounds
+from pllm_lang.catalog.bounds import Arg
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.exact.number import text
 from pllm_lang.ir.plan import Member, State, StateWrite
@@ -16,6 +18,7 @@ from pllm_lang.verify.view import PlanView
 
 CODE = "bounds.state"
 NORMS = ("row_norm2_sq", "row_norm1", "col_norm2_sq", "col_norm1", "error")
+_BEST = dict(bounds.NORMS)
 
 
 def check_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iterator[Obligation]:
@@ -37,7 +40,8 @@ def _judge(node: StateWrite, state: State, promised: Facts, written: Facts) -> O
             told = f"the value written reaches {shown(value)}, and the state promises {shown(edge)}"
             return _unproved(node, told, promised.range, text(value))
     for norm in NORMS:
-        limit, found = getattr(promised, norm), getattr(written, norm)
+        limit = getattr(promised, norm)
+        found = written.error if norm == "error" else _BEST[norm](Arg(state.type.shape, written))
         if limit is not None and _states(state, norm) and (found is None or found > limit):
             return _unproved(
                 node,
