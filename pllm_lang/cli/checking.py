@@ -17,11 +17,12 @@ from pllm_lang.catalog.load import Opened, open_project
 from pllm_lang.catalog.records import Component, Record
 from pllm_lang.ir.lower import lower_plan
 from pllm_lang.ir.lower.experiment import lower_experiment
+from pllm_lang.ir.lower.model import declared_models, lower_experiment_model, placed_at
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import Plan
 from pllm_lang.syntax.parse import Parsed, parse
-from pllm_lang.text.finding import Finding, Severity
+from pllm_lang.text.finding import Finding, Severity, Span
 from pllm_lang.text.source import Source
 from pllm_lang.verify.check import PlanReport, check_experiment, check_plan
 
@@ -73,6 +74,7 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
     protocols = tuple(report for module in main for report in check_protocols(module, opened.library))
     findings = [
         *(finding for finding in opened.findings if _is_own(finding, broken)),
+        *(finding for module in main for finding in declared_models(module)),
         *(finding for report in (*protocols, *reports) for finding in report.findings),
     ]
     sources = {module.source.name: module.source for module in project.modules.values()}
@@ -136,9 +138,28 @@ def _check_experiment(
     record = library.get(key)
     if not isinstance(record, Record):
         return  # it could not be read, which was reported then
+    if "model" in record.fields and "plan" not in record.fields:
+        yield _check_model(project, library, record)
+        return
     lowered = lower_experiment(library, record)
     report = reports.get(lowered.experiment.plan) or _elsewhere(project, library, lowered.experiment.plan)
     yield check_experiment(lowered.experiment, record, report, library, lowered.findings)
+
+
+def _check_model(project: Project, library: Library, record: Record) -> PlanReport:
+    """One report on the experiment and its model's plan, whose text nobody wrote: findings point at the model's place."""
+    model = lower_experiment_model(project, library, record)
+    lowered = lower_experiment(library, record, model.findings)
+    plan = model.lowered
+    if plan is None:
+        return check_experiment(lowered.experiment, record, None, library, lowered.findings)
+    report = check_plan(plan.plan, plan.source_map, library, plan.findings)
+    whole = check_experiment(lowered.experiment, record, report, library, lowered.findings)
+    place = record.field_origins.get("model", record.origin)
+    span, printed = Span(place.file, place.start, place.end), plan.source_map.plan.file
+    findings = [*report.findings, *whole.findings]
+    placed = [placed_at(span, one) if one.span.file == printed else one for one in findings]
+    return msgspec.structs.replace(whole, findings=tuple(placed))
 
 
 def _elsewhere(project: Project, library: Library, key: str) -> PlanReport | None:

@@ -42,14 +42,17 @@ class _Reading(msgspec.Struct):
         self.findings.append(Finding(code, message, span, verdict=verdict, help=help))
 
 
-def lower_experiment(library: Library, record: Record) -> LoweredExperiment:
+def lower_experiment(
+    library: Library, record: Record, model: tuple[Finding, ...] | None = None
+) -> LoweredExperiment:
+    """`model` is what was found when the experiment's model was lowered; None where that was not tried."""
     policy = effective(record.under, library) if record.under else None
     reading = _Reading(record, library, policy, [])
     fields = record.fields
     experiment = Experiment(
         name=record.name,
         policy=record.under,
-        plan=_plan(reading),
+        plan=_plan(reading, model),
         model=fields.get("model"),
         pipeline=_pipeline(reading),
         deployment=_deployment(reading),
@@ -73,7 +76,7 @@ def _key(value: ex.Expr | None) -> str:
     return value.fn if isinstance(value, ex.Apply) else ""
 
 
-def _plan(reading: _Reading) -> str:
+def _plan(reading: _Reading, found: tuple[Finding, ...] | None) -> str:
     fields = reading.record.fields
     plan, model = fields.get("plan"), fields.get("model")
     if plan is None and model is None:
@@ -82,8 +85,10 @@ def _plan(reading: _Reading) -> str:
     elif plan is not None and model is not None:
         message = "the experiment names a plan and a model; it runs one of them"
         reading.report("experiments.no_subject", message, "model", "leave one of the two out")
-    elif model is not None:
+    elif model is not None and found is None:
         _refuse_model(reading)
+    elif found is not None:
+        reading.findings += found
     return _key(plan)
 
 

@@ -66,7 +66,9 @@ def _refuse_unsaid(graph: ModelGraph) -> None:
         )
     for stage in (graph.prefill, graph.decode):
         if set(stage.carried) != {"hidden"} or any(set(r.carried) != {"hidden"} for r in stage.layers):
-            raise LoweringError("text.carried", "only one value is carried from layer to layer in the text")
+            raise LoweringError(
+                "text.carried", "only one value is carried from layer to layer in the text", key="layers"
+            )
 
 
 def _lines(graph: ModelGraph, name: str) -> Iterator[str]:
@@ -75,9 +77,7 @@ def _lines(graph: ModelGraph, name: str) -> Iterator[str]:
     merged = _merge_states(graph.states)
     states = _families(merged, state_names(merged))
     yield "pllm 1"
-    yield f"import std.formats [{', '.join(sorted({'f32', dtype}))}]"
-    yield f"format vocabulary = index(0, {graph.dimensions.vocab - 1})"
-    yield f"format position = index(0, {graph.dimensions.max_positions - 1})"
+    yield f"import std.formats [{', '.join(sorted({'f32', 'token', dtype}))}]"
     yield f"const {MASKED} = {MASKED_VALUE}"
     yield from _documentation(graph)
     yield f"plan {name} {{"
@@ -88,7 +88,7 @@ def _lines(graph: ModelGraph, name: str) -> Iterator[str]:
     for state, family in states:
         yield f"state {family.name}{_members(family)}: f32{_shape(state.shape)} @ client"
     for stage in (graph.prefill, graph.decode):
-        yield from _stage(stage, weights, states, dtype)
+        yield from _stage(graph, stage, weights, states, dtype)
     yield "}"
 
 
@@ -122,7 +122,11 @@ def _shape(shape: Shape) -> str:
 
 
 def _stage(
-    stage: Stage, weights: list[tuple[Weight, Family]], states: list[tuple[State, Family]], dtype: str
+    graph: ModelGraph,
+    stage: Stage,
+    weights: list[tuple[Weight, Family]],
+    states: list[tuple[State, Family]],
+    dtype: str,
 ) -> Iterator[str]:
     shapes = {tensor.name: tensor.shape[1:] for tensor in stage.inputs}
     shapes["tokens"] = (1, stage.query)
@@ -134,8 +138,9 @@ def _stage(
 
     yield ""
     yield f"stage {stage.mode} {{"
-    yield f"input tokens: vocabulary[1, {stage.query}] from client"
-    yield f"input positions: position[{stage.query}] from client"
+    last_token, last_position = graph.dimensions.vocab - 1, graph.dimensions.max_positions - 1
+    yield f"input tokens: token[1, {stage.query}] from client where tokens in 0..{last_token}"
+    yield f"input positions: token[{stage.query}] from client where positions in 0..{last_position}"
     before = writer(Place(), {stage.carried["hidden"]: "hidden"})
     for op in stage.before:
         write(before, op)
