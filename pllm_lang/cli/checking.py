@@ -17,7 +17,6 @@ from pllm_lang.catalog.load import Opened, open_project
 from pllm_lang.catalog.records import Component, Record
 from pllm_lang.ir.lower import lower_plan
 from pllm_lang.ir.lower.experiment import lower_experiment
-from pllm_lang.ir.lower.model import declared_models, lower_experiment_model, placed_at
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import Plan
@@ -74,11 +73,20 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
     protocols = tuple(report for module in main for report in check_protocols(module, opened.library))
     findings = [
         *(finding for finding in opened.findings if _is_own(finding, broken)),
-        *(finding for module in main for finding in declared_models(module)),
+        *(finding for module in main for finding in _model_findings(module)),
         *(finding for report in (*protocols, *reports) for finding in report.findings),
     ]
     sources = {module.source.name: module.source for module in project.modules.values()}
     return Checked(tuple(findings), reports, sources, comments, tuple(_read(project)), opened, protocols)
+
+
+def _model_findings(module: Module) -> Iterable[Finding]:
+    """What is to be said of the models that a module declares. Reading configs loads only where there is one."""
+    if not any(isinstance(decl, syn.Model) for decl in module.file.decls):
+        return ()
+    from pllm_lang.ir.lower.model import declared_models
+
+    return declared_models(module)
 
 
 def _broken_files(findings: Iterable[Finding]) -> set[str]:
@@ -147,7 +155,10 @@ def _check_experiment(
 
 
 def _check_model(project: Project, library: Library, record: Record) -> PlanReport:
-    """One report on the experiment and its model's plan, whose text nobody wrote: findings point at the model's place."""
+    """One report on the experiment and its model's plan, whose text nobody wrote: findings point at the model's place.
+    The models of all families load only here."""
+    from pllm_lang.ir.lower.model import lower_experiment_model, placed_at
+
     model = lower_experiment_model(project, library, record)
     lowered = lower_experiment(library, record, model.findings)
     plan = model.lowered
