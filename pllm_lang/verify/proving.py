@@ -33,7 +33,7 @@ def of_experiment(view: ExperimentView, code: str) -> Iterator[Obligation]:
     proof = proof_of(view.plan, view.flow)
     if proof is not None:
         material = importlib.import_module("pllm_lang.verify.narrations.material").material
-        found = material(view.experiment, proof.composed, view.plan.library)
+        found = material(view.experiment, proof.composed, view.plan.plan, view.plan.library)
         yield from (o for o in found if o.code == code)
 
 

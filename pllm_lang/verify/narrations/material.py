@@ -10,20 +10,24 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pllm_lang.catalog.expr import Apply, Expr, Ref
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, Ref
 from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.records import Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment, Stock
+from pllm_lang.ir.plan import Plan
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.under_way import IDEAL
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import Instance
+from pllm_lang.verify.protocol.forms import names_of
 from pllm_lang.verify.protocol.prove import prove_protocol
 
 
 class Need(msgspec.Struct):
-    """`providers` are the parties that hold a whole unit when it is made; `ring_bits` the widest ring in it."""
+    """`providers` are the parties that hold a whole unit when it is made; `ring_bits` the widest ring in it; `of_weights`
+    says that it is made from the plan's weights."""
 
     component: str
     bundle: str
@@ -32,12 +36,16 @@ class Need(msgspec.Struct):
     ring_bits: int
     providers: frozenset[str]
     subject: int
+    of_weights: bool
 
 
-def material(experiment: Experiment, stages: tuple[Composed, ...], library: Library) -> Iterator[Obligation]:
+def material(
+    experiment: Experiment, stages: tuple[Composed, ...], plan: Plan, library: Library
+) -> Iterator[Obligation]:
     """Nothing where the experiment names no stock: then material is not asked."""
     if not experiment.stocks:
         return
+    checkpoints = {weight.facts_key for weight in plan.weights} - {""}
     left = {stock.key: int(stock.count) if stock.count.isdigit() else 0 for stock in experiment.stocks}
     for need in needs(experiment, stages):
         stock = next(
@@ -54,6 +62,8 @@ def material(experiment: Experiment, stages: tuple[Composed, ...], library: Libr
             yield _refuse("material.missing", need, text, f"declare a stock: `of: {need.bundle}`")
             continue
         yield from _fits(need, stock, left, library)
+        yield from _bound(need, stock, checkpoints)
+        yield from _shared(need, stock, experiment, library)
 
 
 def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> Iterator[Obligation]:
@@ -94,6 +104,53 @@ def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> I
         yield Obligation("material.used_before", Verdict.UNPROVED, need.subject, text, "using", help=help_)
 
 
+def _bound(need: Need, stock: Stock, checkpoints: set[str]) -> Iterator[Obligation]:
+    """Material that was made from weights serves those weights only."""
+    name = stock.key.rsplit(".", 1)[-1]
+    if not need.of_weights or (not stock.weights and not checkpoints):
+        return
+    if checkpoints == {stock.weights}:
+        yield Obligation(
+            "material.binding", Verdict.PROVED, need.subject, part=name, evidence=(stock.weights,)
+        )
+        return
+    if stock.weights and checkpoints:
+        text = f"`{name}` was made for the weights {stock.weights}, and the plan's are {', '.join(sorted(checkpoints))}"
+        yield _refuse(
+            "material.binding", need, text, "prepare material for the weights that the plan runs with"
+        )
+        return
+    missing = (
+        "the plan's weights have no facts file with their digest"
+        if stock.weights
+        else f"`{name}` says not for which"
+    )
+    text = f"`{need.bundle}` is made from the weights, and {missing}"
+    help_ = "write `weights:` in the stock and `facts` in the plan, with one digest"
+    yield Obligation("material.binding", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+
+
+def _shared(need: Need, stock: Stock, experiment: Experiment, library: Library) -> Iterator[Obligation]:
+    """Another experiment that draws on the stock: what both burn is not added up."""
+    others = [
+        record.name
+        for record in map(library.get, library.keys("experiment"))
+        if isinstance(record, Record)
+        and record.name != experiment.name
+        and stock.key in _named(record.fields.get("stock"))
+    ]
+    if others:
+        name = stock.key.rsplit(".", 1)[-1]
+        text = f"`{name}` is also drawn on by `{others[0]}`, and what both burn is not added up"
+        help_ = "give each experiment a stock of its own, or put both plans into one experiment"
+        yield Obligation("material.shared", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+
+
+def _named(value: Expr | None) -> set[str]:
+    items = value.items if isinstance(value, ListOf) else (value,)
+    return {item.name for item in items if isinstance(item, Ref)}
+
+
 def _prepares(provider: str, library: Library) -> bool:
     component = library.component(provider)
     return component is not None and component.kind == "preparation"
@@ -115,8 +172,11 @@ def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
                 providers = _providers(bundle, instance)
                 need = found.get(name)
                 if need is None:
-                    ring = _ring_bits(bundle, instance.protocol)
-                    need = found[name] = Need(*name, unit, 0, ring, providers, made.subject)
+                    ring, bound = (
+                        _ring_bits(bundle, instance.protocol),
+                        _of_weights(bundle, instance.protocol),
+                    )
+                    need = found[name] = Need(*name, unit, 0, ring, providers, made.subject, bound)
                 need.count += count * runs
                 need.providers &= providers
     return list(found.values())
@@ -142,6 +202,13 @@ def burnt(protocol: p.Protocol) -> Iterator[tuple[p.Bundle, str, int]]:
 def _ring_bits(bundle: p.Bundle, protocol: p.Protocol) -> int:
     rings = [st.type.number for st in protocol.body if isinstance(st, p.Draw) and st.name in bundle.members]
     return max(((ring.modulus - 1).bit_length() for ring in rings if isinstance(ring, p.Ring)), default=0)
+
+
+def _of_weights(bundle: p.Bundle, protocol: p.Protocol) -> bool:
+    """Whether a member is computed from an input that lives as long as the weights."""
+    weights = {given.name for given in protocol.inputs if given.lifetime == "weights"}
+    made = [st.value for st in protocol.body if isinstance(st, p.Assign) and st.target in bundle.members]
+    return any(names_of(value) & weights for value in made)
 
 
 def _providers(bundle: p.Bundle, instance: Instance) -> frozenset[str]:
