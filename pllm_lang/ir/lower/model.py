@@ -21,7 +21,7 @@ from pllm_lang.ir.lower.plan import Lowered, lower_plan
 from pllm_lang.models.errors import LoweringError, Note
 from pllm_lang.models.findings import NOT_SUPPORTED, note, refusal
 from pllm_lang.models.lower import lower_model, read_model
-from pllm_lang.models.text.model import model_text
+from pllm_lang.models.text.model import unformatted_text
 from pllm_lang.resolve.modules import ConfigFile, Module, Project
 from pllm_lang.resolve.places import node_span
 from pllm_lang.resolve.texts import read_text
@@ -63,7 +63,7 @@ def lower_experiment_model(project: Project, library: Library, record: Record) -
         lowering = lower_model(
             found.text, batch=1, max_input_tokens=tokens["max_input_tokens"], max_new_tokens=tokens["max_new_tokens"]
         )  # fmt: skip
-        text = model_text(lowering.graph)
+        text = unformatted_text(lowering.graph)
     except LoweringError as error:
         return LoweredModel(None, (refusal(error, _called(found), place),))
     lowered = _lower_text(text, library, record.under, place)

@@ -32,10 +32,15 @@ DTYPES = {"": "f32", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
 def model_text(graph: ModelGraph, name: str = "") -> str:
-    """The plan of `graph` as text. Raises `LoweringError` with a code `text.*` where the text cannot say it."""
+    """The plan of `graph` as text in the one layout. Raises `LoweringError` with a code `text.*` where the text cannot
+    say it."""
+    return format_source(parse(make_source("model.pllm", unformatted_text(graph, name))))
+
+
+def unformatted_text(graph: ModelGraph, name: str = "") -> str:
+    """The same plan without its layout, for a reader that is no person."""
     _refuse_unsaid(graph)
-    text = "\n".join(_lines(graph, _plan_name(name or graph.config.family)))
-    return format_source(parse(make_source("model.pllm", text)))
+    return "\n".join(_lines(graph, _plan_name(name or graph.config.family))) + "\n"
 
 
 def _plan_name(name: str) -> str:
