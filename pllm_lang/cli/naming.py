@@ -37,6 +37,8 @@ def one_plan(target: str) -> PlanReport:
         found = list(reports) if len(reports) == 1 else []
     if not found:
         known = ", ".join(report.name for report in reports) or "none"
-        asked = f"a plan `{name}`" if name else "exactly one plan"
-        raise NoSuchPlanError(f"{path} does not hold {asked}; its plans are: {known}")
+        if name or not reports:
+            asked = f"a plan or experiment `{name}`" if name else "a plan"
+            raise NoSuchPlanError(f"{path} does not hold {asked}; it holds: {known}")
+        raise NoSuchPlanError(f"{path} holds {known}; name one, as in {path}:{reports[0].name}")
     return found[0]

@@ -72,7 +72,9 @@ def locate_data(written: str, importer: Location, suffix: str) -> str | NotLocat
     path = os.path.abspath(os.path.join(os.path.dirname(importer.path), written))
     real = os.path.realpath(path)
     if not _inside(real, importer.root):
-        help_ = "move the file into the project, or set the project's root in `pllm.toml`"
+        help_ = (
+            "move the file into the project: all below the folder of the nearest `pllm.toml`, else of `.git`"
+        )
         return NotLocated("modules.outside_project", f"`{written}` lies outside of the project", help_)
     if not os.path.exists(real):
         return NotLocated("modules.unknown", f"there is no file `{written}`", _neighbours(path, suffix))
@@ -107,8 +109,11 @@ def shipped_modules() -> tuple[str, ...]:
 def _installed(parts: tuple[str, ...]) -> Location | NotLocated:
     folders = _package_folders()
     if parts[0] not in folders:
-        known = ", ".join(sorted(folders)) or "none"
-        help_ = did_you_mean(parts[0], (*folders, "std")) or f"packages that register modules here: {known}"
+        path = "/".join(parts) + SUFFIX
+        help_ = (
+            did_you_mean(parts[0], (*folders, "std"))
+            or f'install the package; a file of the project is imported by its path, `import "{path}" [...]`'
+        )
         return NotLocated(
             "modules.unknown", f"no installed package registers the modules `{parts[0]}`", help_
         )

@@ -16,7 +16,7 @@ from pllm_lang.cli.discover import NoSuchPathError, files_of, with_dependents
 FORMATS = ("full", "concise", "json")
 
 
-@click.command()
+@click.command(short_help="Prove plans, or refuse them with the place and the numbers.")
 @click.argument("paths", nargs=-1)
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), help="How findings are written.  [default: full]"
@@ -45,6 +45,7 @@ def command(
 ) -> int:
     """Check plans in PATHS: files, folders, globs, or `-` for the standard input (default: this folder)."""
     from pllm_lang.cli.answer import answer
+    from pllm_lang.cli.commands.explain import is_known
     from pllm_lang.cli.replay import remember
 
     try:
@@ -55,8 +56,16 @@ def command(
     except BadConfigError as problem:
         click.echo(str(problem), err=True)
         return BAD_CALL
+    for code in (*select, *ignore):
+        if not is_known(code):
+            raise click.BadParameter(
+                f"there is no finding or family `{code}`; `pllm explain` lists all codes"
+            )
     given = answer(calls, format_, select, ignore)
     click.echo(given.text, nl=False)
+    if not any(call.files for call in calls):
+        click.echo("nothing was checked: no `.pllm` file is there, or all are excluded", err=True)
+        return FOUND_NOTHING
     code = FOUND_SOMETHING if given.findings else FOUND_NOTHING
     if not no_cache and "-" not in paths:
         remember(sys.argv[1:], given.read, given.text, code)

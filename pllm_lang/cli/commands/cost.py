@@ -7,7 +7,7 @@ import click
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING
 
 
-@click.command()
+@click.command(short_help="What a plan costs: bytes, rounds, one-use material.")
 @click.argument("target", metavar="FILE[:NAME]")
 def command(target: str) -> int:
     """Print what a plan under a policy costs; for an experiment, all of its budget."""

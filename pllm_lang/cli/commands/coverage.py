@@ -1,4 +1,4 @@
-"""`pllm coverage FILE:NAME`: what of a plan is covered, by what, and every gap by name."""
+"""`pllm coverage FILE[:NAME]`: what of a plan is covered, by what, and every gap by name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pllm_lang.cli.app import BAD_CALL
 from pllm_lang.cli.naming import NoSuchPlanError, one_plan
 
 
-@click.command()
-@click.argument("target", metavar="FILE:NAME")
+@click.command(short_help="What covers each operator of a plan, and every gap.")
+@click.argument("target", metavar="FILE[:NAME]")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(target: str, format_: str) -> int:
     """Print the coverage report of a plan; NAME may be left out where the file has one plan."""

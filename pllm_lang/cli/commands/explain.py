@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from pllm_lang.cli.app import BAD_CALL
 from pllm_lang.resources import rule_pages_dir
 
 
-@click.command()
+@click.command(short_help="What a finding means; all codes without an argument.")
 @click.argument("code", required=False)
 def command(code: str | None) -> int:
-    """Print the page of a finding's CODE (`bounds.overflow`); without CODE, list all codes."""
-    if code is None:
-        for known in known_codes():
-            click.echo(known)
+    """Print the page of a finding's CODE (`bounds.overflow`); of a family (`bounds`), or of all without CODE, list the codes."""
+    listed = [known for known in known_codes() if code in (None, known.partition(".")[0])]
+    if listed:
+        width = max(len(known) for known in listed)
+        click.echo("\n".join(f"{known:<{width}}  {_first_sentence(known)}" for known in listed))
         return 0
-    page = rule_pages_dir().joinpath(*code.split(".")).with_suffix(".md") if _well_formed(code) else None
+    assert code is not None
+    page = _page(code) if _well_formed(code) else None
     if page is None or not page.is_file():
         click.echo(f"there is no finding with the code `{code}`{_nearest(code)}", err=True)
         return BAD_CALL
     click.echo(page.read_text(encoding="utf-8").rstrip())
     return 0
+
+
+def is_known(code: str) -> bool:
+    """Whether it is a code or a family of codes."""
+    return any(code in (known, known.partition(".")[0]) for known in known_codes())
+
+
+def _first_sentence(code: str) -> str:
+    """What the page of a code says first, below its title."""
+    return _page(code).read_text(encoding="utf-8").split("\n\n", 2)[1].replace("\n", " ")
+
+
+def _page(code: str) -> Path:
+    return rule_pages_dir().joinpath(*code.split(".")).with_suffix(".md")
 
 
 def known_codes() -> list[str]:

@@ -33,7 +33,7 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.source is not None and self.text != self.source.text
 
 
-@click.command()
+@click.command(short_help="Give plan files their layout, or only say which lack it.")
 @click.argument("paths", nargs=-1)
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 where a file is not in the layout.")
 @click.option(

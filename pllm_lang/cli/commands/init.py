@@ -40,7 +40,7 @@ repos:
 FILES = {"first.pllm": PLAN, "pllm.toml": CONFIG, ".pre-commit-config.yaml": HOOK}
 
 
-@click.command()
+@click.command(short_help="Write a first plan, settings and a pre-commit configuration.")
 @click.argument("folder", default=".", type=click.Path(file_okay=False))
 def command(folder: str) -> int:
     """Write a first plan, `pllm.toml` and a pre-commit configuration into FOLDER; existing files are kept."""

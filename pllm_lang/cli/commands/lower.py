@@ -11,7 +11,7 @@ from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 FORMATS = ("full", "concise", "json")
 
 
-@click.command()
+@click.command(short_help="A plan from the configuration of a Hugging Face model.")
 @click.argument("config", metavar="CONFIG.json")
 @click.option("--batch", default=1, show_default=True, help="Sequences that run together.")
 @click.option("--max-input-tokens", default=64, show_default=True, help="Positions of prefill.")

@@ -13,7 +13,7 @@ from pllm_lang.verify.check import PlanReport
 STAGES = ("syntax", "resolved", "ir", "bounds", "roles", "views")
 
 
-@click.command()
+@click.command(short_help="What is made of a plan: syntax, names, types, bounds.")
 @click.argument("target", metavar="FILE[:NAME]")
 @click.option("--stage", type=click.Choice(STAGES), default="ir", show_default=True)
 def command(target: str, stage: str) -> int:

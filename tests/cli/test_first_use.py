@@ -1,0 +1,68 @@
+"""What somebody new types: help, a family of codes, a wrong code, an empty folder, a file of several plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pllm_lang.cli.app import app
+
+TWO = """pllm 1
+
+plan one {
+  input x: index[4] from client where x in 0..3
+  output x to client
+}
+
+plan two {
+  input x: index[4] from client where x in 0..3
+  output x to client
+}
+"""
+
+
+def pllm(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(arguments), standalone_mode=False)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.return_value or 0, result.output
+
+
+def test_a_family_lists_its_codes_with_what_they_mean() -> None:
+    status, text = pllm("explain", "blocks")
+    assert status == 0
+    assert text == "blocks.recursive  A block expands itself, directly or through others.\n"
+
+
+def test_all_codes_are_listed_with_what_they_mean() -> None:
+    lines = pllm("explain")[1].splitlines()
+    assert len(lines) > 100
+    assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_a_code_that_does_not_exist_cannot_be_chosen(option: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["check", option, "names.unusde", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "there is no finding or family `names.unusde`" in result.output
+
+
+def test_a_folder_without_plans_is_told_so(tmp_path: Path) -> None:
+    status, text = pllm("check", str(tmp_path))
+    assert status == 0
+    assert "nothing was checked" in text
+
+
+@pytest.mark.parametrize("command", ["show", "coverage"])
+def test_one_of_several_plans_has_to_be_named(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "two.pllm"
+    path.write_text(TWO, encoding="utf-8")
+    assert pllm(command, str(path)) == (2, f"{path} holds one, two; name one, as in {path}:one\n")
+    assert pllm(command, f"{path}:two")[0] == 0
+
+
+def test_the_summary_of_no_command_is_cut_off() -> None:
+    text = CliRunner().invoke(app, ["--help"]).output
+    commands = text.partition("Commands:")[2].splitlines()
+    assert [line for line in commands if line.endswith("...")] == []
