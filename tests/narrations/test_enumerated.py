@@ -52,13 +52,17 @@ def copies():
 
 def lowered(component: Component) -> ir.Protocol | None:
     operator = LIBRARY.operator(component.implements[0])
-    found = (lower_protocol(component, operator, LIBRARY, setting) for setting in settings(component, operator))
+    found = (
+        lower_protocol(component, operator, LIBRARY, setting) for setting in settings(component, operator)
+    )
     return next((one.protocol for one in found if one.protocol is not None and not one.findings), None)
 
 
 def enumerated(protocol: ir.Protocol) -> bool | None:
     """Whether it computes its outputs and every party's view is independent; None where it is too large to see."""
-    symbols = {s for thing in (*protocol.inputs, *protocol.outputs) for d in thing.type.shape for s in symbols_of(d)}
+    symbols = {
+        s for thing in (*protocol.inputs, *protocol.outputs) for d in thing.type.shape for s in symbols_of(d)
+    }
     small = with_rings(with_sizes(protocol, dict.fromkeys(symbols, 1)), _modulo_4)
     try:
         run = Run(small, 1, LIMIT)

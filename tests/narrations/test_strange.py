@@ -9,7 +9,9 @@ from pllm_lang.verify.narrations.check import check_component
 from tests.narrations.strange import strange
 
 LIBRARY = shipped_library()
-KEYS = [k for k in LIBRARY.keys("component") if (c := LIBRARY.component(k)) is not None and c.protocol is not None]
+KEYS = [
+    k for k in LIBRARY.keys("component") if (c := LIBRARY.component(k)) is not None and c.protocol is not None
+]
 
 
 @pytest.mark.parametrize("block", range(4))
