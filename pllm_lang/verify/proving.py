@@ -10,22 +10,26 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+from pllm_lang.catalog.records import Policy
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import PlanView
 
-_last: list[tuple[Flow, Any]] = []
+_last: list[tuple[Flow, Policy, Any]] = []
 
 
 def proof_of(plan: PlanView, flow: Flow) -> Any:
-    """The `narrations.plan.Proof` of the plan that `flow` is the walk of; None where it is under no policy."""
+    """The `narrations.plan.Proof` of the plan that `flow` is the walk of; None where it is under no policy.
+
+    One walk serves a plan under several policies (an experiment may have its own), so a proof is kept for both.
+    """
     if plan.policy is None:
         return None
-    if not _last or _last[0][0] is not flow:
+    if not _last or _last[0][0] is not flow or _last[0][1] != plan.policy:
         prove_plan = importlib.import_module("pllm_lang.verify.narrations.plan").prove_plan
-        _last[:] = [(flow, prove_plan(plan, plan.policy, flow))]
-    return _last[0][1]
+        _last[:] = [(flow, plan.policy, prove_plan(plan, plan.policy, flow))]
+    return _last[0][2]
 
 
 def of_experiment(view: ExperimentView, code: str) -> Iterator[Obligation]:

@@ -48,14 +48,7 @@ def material(
     checkpoints = {weight.facts_key for weight in plan.weights} - {""}
     left = {stock.key: int(stock.count) if stock.count.isdigit() else 0 for stock in experiment.stocks}
     for need in needs(experiment, stages):
-        stock = next(
-            (
-                s
-                for s in experiment.stocks
-                if kind_of(s.of) in (need.bundle, f"{need.component}.{need.bundle}")
-            ),
-            None,
-        )
+        stock = _stock_for(need, experiment.stocks)
         if stock is None:
             known = ", ".join(f"`{kind_of(s.of)}`" for s in experiment.stocks)
             text = f"`{need.component}` burns {need.count} of `{need.bundle}`, and no stock holds any; the stocks hold {known}"
@@ -64,6 +57,17 @@ def material(
         yield from _fits(need, stock, left, library)
         yield from _bound(need, stock, checkpoints)
         yield from _shared(need, stock, experiment, library)
+
+
+def _stock_for(need: Need, stocks: tuple[Stock, ...]) -> Stock | None:
+    """The first stock of the kind; one that says the right ring or provider before one that does not."""
+    kinds = (need.bundle, f"{need.component}.{need.bundle}")
+    of_kind = [stock for stock in stocks if kind_of(stock.of) in kinds]
+
+    def fits(stock: Stock) -> tuple[bool, bool]:
+        return stock.ring_bits == str(need.ring_bits), stock.provider.rsplit(".", 1)[-1] in need.providers
+
+    return max(of_kind, key=fits, default=None)
 
 
 def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> Iterator[Obligation]:
@@ -162,21 +166,19 @@ def _refuse(code: str, need: Need, message: str, help_: str) -> Obligation:
 
 # ---- needs ----
 def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
-    """By component and bundle, in order of first use."""
-    found: dict[tuple[str, str], Need] = {}
+    """By component, bundle and ring, in order of first use: material of one ring is none of another."""
+    found: dict[tuple[str, str, int], Need] = {}
     for place, stage in enumerate(stages):
         runs = runs_of(place, experiment)
         for instance, made in zip(stage.whole.instances, stage.made, strict=True):
             for bundle, unit, count in burnt(instance.protocol) if made.key else ():
-                name = (instance.protocol.name, bundle.name)
-                providers = _providers(bundle, instance)
-                need = found.get(name)
+                component, ring = instance.protocol.name, _ring_bits(bundle, instance.protocol)
+                key, providers = (component, bundle.name, ring), _providers(bundle, instance)
+                need = found.get(key)
                 if need is None:
-                    ring, bound = (
-                        _ring_bits(bundle, instance.protocol),
-                        _of_weights(bundle, instance.protocol),
-                    )
-                    need = found[name] = Need(*name, unit, 0, ring, providers, made.subject, bound)
+                    bound = _of_weights(bundle, instance.protocol)
+                    need = Need(component, bundle.name, unit, 0, ring, providers, made.subject, bound)
+                    found[key] = need
                 need.count += count * runs
                 need.providers &= providers
     return list(found.values())
