@@ -87,6 +87,9 @@ def _results(operator: Operator, env: Env) -> Inferred | Problem:
         shape = _meant_shape(operator, spec, env) if is_open(operator, spec) else _shape(spec, env)
         if isinstance(shape, Problem):
             return shape
+        problem = None if is_open(operator, spec) else _other_meaning(operator, spec, shape, env)
+        if problem is not None:
+            return problem
         format = _format(spec.format, env)
         if format is None:
             return Problem(f"the format of {operator.name}'s result {spec.name} is open", spec.name)
@@ -103,12 +106,28 @@ def is_open(operator: Operator, spec: OperandSpec) -> bool:
 
 
 def _meant_shape(operator: Operator, spec: OperandSpec, env: Env) -> Shape | Problem:
+    shape = _shape_of_meaning(operator, spec, env)
+    if shape is None:
+        return Problem(f"the shape of {operator.name}'s result {spec.name} is open", spec.name)
+    return Problem(f"{operator.name}: {shape}", spec.name) if isinstance(shape, str) else shape
+
+
+def _other_meaning(operator: Operator, spec: OperandSpec, shape: Shape, env: Env) -> Problem | None:
+    """A record that declares one shape of a result and means another."""
+    meant = _shape_of_meaning(operator, spec, env)
+    if not isinstance(meant, tuple) or meant == shape:
+        return None
+    told = (
+        f"{operator.name} declares {spec.name} as {written(shape)}, and by its meaning it is {written(meant)}"
+    )
+    return Problem(told, spec.name)
+
+
+def _shape_of_meaning(operator: Operator, spec: OperandSpec, env: Env) -> Shape | str | None:
     meaning = next((clause.expr for clause in operator.means if clause.name == spec.name), None)
     if meaning is None:
-        return Problem(f"the shape of {operator.name}'s result {spec.name} is open", spec.name)
-    known = msgspec.structs.replace(env, facts=dict.fromkeys(env.shapes, UNKNOWN))
-    shape = meaning_shape(meaning, known)
-    return Problem(f"{operator.name}: {shape}", spec.name) if isinstance(shape, str) else shape
+        return None
+    return meaning_shape(meaning, msgspec.structs.replace(env, facts=dict.fromkeys(env.shapes, UNKNOWN)))
 
 
 def _place(env: Env, name: str, type: Type) -> None:
