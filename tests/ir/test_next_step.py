@@ -59,3 +59,8 @@ def test_a_name_whose_import_failed_says_so() -> None:
 def test_a_family_counted_by_a_number_is_told_the_range() -> None:
     case = lower("plan p { weight w[6]: fx[2] public }")
     assert [finding.help for finding in case.findings] == ["write `0..<6` for 6 of them"]
+
+
+def test_a_weight_without_owner_is_told_whom_secret_from_names() -> None:
+    (finding,) = lower("plan p under pol { weight w: fx[2] }").findings
+    assert finding.help == "write `public`, or `secret from [...]` with the parties that must not learn it"

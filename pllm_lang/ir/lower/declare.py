@@ -48,8 +48,8 @@ def lower_weight(ctx: Context, decl: syn.Weight) -> None:
     kind = read_type(ctx, decl.type, decl)
     said = read_clauses(ctx, decl.clauses, decl, name, _WEIGHT)
     if ctx.policy is not None and not said.public and not said.secret_from:
-        help = "write `public`, or `secret from [...]` with the parties that may know it"
-        message = f"the weight `{name}` is neither public nor anyone's secret"
+        help = "write `public`, or `secret from [...]` with the parties that must not learn it"
+        message = f"the weight `{name}` is neither public nor kept secret from anyone"
         report(ctx, "types.weight_owner", message, span_of(ctx, decl, decl.name), help)
     value = new_value(ctx, name, origin_of(ctx, decl, decl.name))
     stated = facts_of(ctx, name, count)
