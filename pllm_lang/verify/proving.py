@@ -41,6 +41,14 @@ def of_experiment(view: ExperimentView, code: str) -> Iterator[Obligation]:
         yield from (o for o in found if o.code == code)
 
 
+def distances(view: ExperimentView) -> Iterator[Obligation]:
+    """Statistical distances over an experiment's budget."""
+    proof, policy = proof_of(view.plan, view.flow), view.plan.policy
+    if proof is not None and view.experiment.budget:
+        over = importlib.import_module("pllm_lang.verify.narrations.plan").over_the_budget
+        yield from over(proof, view.experiment, policy)
+
+
 def obligations(plan: PlanView, flow: Flow, code: str) -> Iterator[Obligation]:
     """The obligations of the proof with this code, or of this family where it ends in a dot."""
     proof = proof_of(plan, flow)

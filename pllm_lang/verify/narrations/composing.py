@@ -240,9 +240,8 @@ def _repeat(stage: UnderWay, repeat: Repeat) -> None:
         stage.values[carried.inner] = stage.values[carried.initial]
         stage.types[carried.inner] = stage.types.get(carried.initial, UNKNOWN)
     for index in range(repeat.low, repeat.high):
-        stage.loops.append(index)
+        stage.loops[repeat.depth] = index
         _nodes(stage, repeat.body)
-        stage.loops.pop()
         turned = [(c.inner, stage.values[c.next], stage.types[c.next]) for c in repeat.carried]
         for value, held, type_ in turned:
             stage.values[value], stage.types[value] = held, type_

@@ -7,6 +7,8 @@ distances, assumptions, and the pattern of who sends how much to whom.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations
 
 import msgspec
@@ -14,23 +16,27 @@ import msgspec
 from pllm_lang.catalog.expr import NOWHERE, Origin
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
+from pllm_lang.ir.experiment import Experiment
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.composing import Composed, compose
+from pllm_lang.verify.narrations.distances import distance_of, judge_distance
 from pllm_lang.verify.narrations.gaps import Gaps
+from pllm_lang.verify.narrations.material import runs_of
 from pllm_lang.verify.narrations.told import HELP, UNFINISHED, line_of, used_twice
 from pllm_lang.verify.narrations.under_way import IDEAL, TooManyInstancesError
-from pllm_lang.verify.narrations.views import judge_view
+from pllm_lang.verify.narrations.views import judge_view, view_of
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.view import PlanView
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """`composed` are the stages as far as they could be built."""
+    """`composed` are the stages as far as they could be built; `distances` are statistical ones, by coalition and stage."""
 
     obligations: tuple[Obligation, ...]
     composed: tuple[Composed, ...]
+    distances: tuple[tuple[frozenset[str], tuple[Fraction, ...]], ...] = ()
 
 
 def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
@@ -50,14 +56,23 @@ def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
         if all(o.verdict is Verdict.PROVED for o in flow.obligations):
             text = "a step of the plan could not be followed, so views are not proved"
             gaps.leave("placement.not_checked", -1, text, "look at what is reported before")
-    for stage in stages:
-        for coalition in coalitions(policy):
-            judge_view(stage, coalition, policy, whole, gaps)
+    distances: list[tuple[frozenset[str], tuple[Fraction, ...]]] = []
+    for coalition in coalitions(policy):
+        views = [view_of(stage, coalition) for stage in stages]
+        for stage, seen in zip(stages, views, strict=True):
+            judge_view(stage, seen, whole, gaps)
+        proved = whole and all(seen.verdict is Verdict.PROVED for seen in views)
+        if proved:
+            row = tuple(distance_of(stage, seen) for stage, seen in zip(stages, views, strict=True))
+            distances.append((coalition, row))
+            found = judge_distance(coalition, sum(row, Fraction(0)), "one run of the plan", policy, stages)
+            if found is not None:
+                gaps.add(found)
     _assumptions(policy, stages, gaps)
     _pattern(view, policy, stages, gaps)
     for code in ("placement.knowledge", "placement.learns") if whole else ():
         gaps.add(Obligation(code, Verdict.PROVED, -1, evidence=("every value by its holders and owners",)))
-    return Proof(tuple(gaps.found.values()), stages)
+    return Proof(tuple(gaps.found.values()), stages, tuple(distances))
 
 
 def coalitions(policy: Policy) -> list[frozenset[str]]:
@@ -227,3 +242,13 @@ def _takes_part(stage: Composed, party: str) -> int | None:
         if made.key and party in parties and len(parties) > 1:
             return made.subject
     return None
+
+
+def over_the_budget(proof: Proof, experiment: Experiment, policy: Policy) -> Iterator[Obligation]:
+    """Distances of all runs that an experiment's budget allows."""
+    runs = [runs_of(place, experiment) for place in range(len(proof.composed))]
+    for coalition, row in proof.distances:
+        total = sum((one * times for one, times in zip(row, runs, strict=True)), Fraction(0))
+        found = judge_distance(coalition, min(total, Fraction(1)), "the budget", policy, proof.composed)
+        if found is not None:
+            yield found

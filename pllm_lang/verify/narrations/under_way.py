@@ -58,7 +58,7 @@ class UnderWay:
         self.made: list[Made] = []
         self.names: dict[str, int] = {}
         self.embedded: dict[tuple[str, p.TensorType], Held] = {}
-        self.loops: list[int] = []
+        self.loops: dict[int, int] = {}
         self.assumed: dict[str, None] = {}
         self.shared_state = -1
         self.incomplete = False
@@ -82,10 +82,13 @@ class UnderWay:
         if not isinstance(operand, Member):
             return self.values[operand]
         found = self.values.get((operand.family, self.index(operand.index)))
-        return found if found is not None else self.values[operand.family]
+        if found is None:  # a member that the family does not have, which lowering reports
+            self.incomplete = True
+            return msgspec.structs.replace(self.values[operand.family], broken=True)
+        return found
 
     def index(self, expr: Expr) -> int:
-        found = exact_term(expr, Env(exact={f"%{depth}": i for depth, i in enumerate(self.loops)}))
+        found = exact_term(expr, Env(exact={f"%{depth}": i for depth, i in self.loops.items()}))
         return found if isinstance(found, int) else -1
 
     def type_of(self, operand: Operand) -> TensorType:

@@ -1,44 +1,38 @@
-"""What every coalition sees of a stage: proved by the parts or as one text, with the distances of integer masks added up.
+"""What every coalition sees of a stage: proved by the parts or as one text, at the step whose message tells.
 
-In: a composed stage and a coalition. Out: obligations, at the step whose message tells, or the view itself.
+In: a composed stage and a coalition. Out: the view, and an obligation about it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from fractions import Fraction
 
 from pllm_lang.catalog.expr import NOWHERE, Origin
-from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.told import leak_data, leak_message, leak_notes, line_of
-from pllm_lang.verify.narrations.under_way import Made
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import BY_PARTS, inlined, prove_by_parts, prove_composed_view
 from pllm_lang.verify.protocol.narration import narrate
 from pllm_lang.verify.protocol.polynomial import TooLarge
 from pllm_lang.verify.protocol.prove import prove_protocol
-from pllm_lang.verify.protocol.report import Statistical, View
+from pllm_lang.verify.protocol.report import View
 from pllm_lang.verify.protocol.sizes import Sizes
 
 MAX_INLINED = 120
 """Instances of a composition that is looked at as one text; a longer one has to be proved by its parts."""
-
-STATISTICAL = 40
-"""Bits of statistical security where a policy says none."""
 
 LEAK_HELP = (
     "bind the roles to parties that do not collude, use material once, or let the policy say what is learnt"
 )
 
 
-def judge_view(stage: Composed, coalition: frozenset[str], policy: Policy, whole: bool, gaps: Gaps) -> None:
+def judge_view(stage: Composed, view: View, whole: bool, gaps: Gaps) -> None:
     """`whole` says that the composition is all of the plan; a proof about less proves nothing."""
-    view = view_of(stage, coalition)
+    coalition = frozenset(view.coalition)
     who = " and ".join(f"`{party}`" for party in sorted(coalition))
     if view.verdict is Verdict.PROVED:
         if whole:
@@ -48,7 +42,6 @@ def judge_view(stage: Composed, coalition: frozenset[str], policy: Policy, whole
                     "placement.leak", Verdict.PROVED, -1, part=f"{stage.stage} {who}", evidence=evidence
                 )
             )
-            _distance(stage, coalition, view, policy, who, gaps)
         return
     if len(stage.whole.instances) > MAX_INLINED:
         _at_fault(stage, coalition, who, gaps)
@@ -158,74 +151,3 @@ def _others(stage: Composed, numbers: list[int], last: int) -> Iterator[str]:
         if number < len(stage.whole.instances):
             instance = stage.whole.instances[number]
             yield f"with messages of `{instance.protocol.name}` at `{instance.outputs[0][1]}`"
-
-
-# ---- statistical distance ----
-def _distance(
-    stage: Composed, coalition: frozenset[str], view: View, policy: Policy, who: str, gaps: Gaps
-) -> None:
-    """The distances of all integer masks that this coalition sees, added up."""
-    total, subject, unknown = Fraction(0), _first_mask(stage), False
-    for one, made in _masks(stage, coalition, view):
-        subject = made.subject if made is not None else subject
-        unknown |= not one.entries.isdigit()
-        total += Fraction(int(one.entries) if one.entries.isdigit() else 1, 2**one.exponent)
-    asked = int(policy.security.get("statistical", STATISTICAL))
-    if not total:
-        return
-    bits = _bits(total)
-    if not unknown and total <= Fraction(1, 2**asked):
-        evidence = (f"{who}: at most 2^-{bits} over the stage",)
-        gaps.add(
-            Obligation(
-                "placement.distance", Verdict.PROVED, -1, part=f"{stage.stage} {who}", evidence=evidence
-            )
-        )
-        return
-    gaps.add(
-        Obligation(
-            "placement.distance",
-            Verdict.REFUTED,
-            subject,
-            f"the masks that {who} sees through hide only up to 2^-{bits} over the stage, and the policy asks 2^-{asked}",
-            "using",
-            value=str(bits),
-            limit=str(asked),
-            help="take wider masks, a smaller range, or fewer rows in one stage",
-        )
-    )
-
-
-def _masks(
-    stage: Composed, coalition: frozenset[str], view: View
-) -> Iterator[tuple[Statistical, Made | None]]:
-    if view.reason != BY_PARTS:
-        yield from ((one, None) for one in view.statistical)
-        return
-    for instance, made in zip(stage.whole.instances, stage.made, strict=True):
-        roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
-        yield from ((one, made) for one in _own_distances(instance.protocol, roles))
-
-
-def _first_mask(stage: Composed) -> int:
-    """The value of the first step whose protocol draws over the integers."""
-    pairs = zip(stage.whole.instances, stage.made, strict=True)
-    return next((made.subject for instance, made in pairs if _draws_integers(instance.protocol)), -1)
-
-
-def _draws_integers(protocol: p.Protocol) -> bool:
-    return any(isinstance(st, p.Draw) and isinstance(st.type.number, p.Integer) for st in protocol.body)
-
-
-def _own_distances(protocol: p.Protocol, roles: tuple[str, ...]) -> tuple[Statistical, ...]:
-    if not roles or not _draws_integers(protocol):
-        return ()
-    return prove_protocol(protocol, (roles,)).views[0].statistical
-
-
-def _bits(total: Fraction) -> int:
-    """The largest e with total <= 2^-e (0 where there is none)."""
-    bits = 0
-    while total * 2 ** (bits + 1) <= 1:
-        bits += 1
-    return bits
