@@ -47,7 +47,7 @@ struct Pool {
     wake();
     work();
     open.store(false);
-    while (inside.load() != 0) pause_cpu();
+    for (int i = 0; inside.load() != 0; ++i) i < spins ? pause_cpu() : void(sched_yield());  // others may hold its CPU
     busy.store(false);
   }
 

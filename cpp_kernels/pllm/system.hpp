@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/random.h>
