@@ -116,7 +116,8 @@ def check_experiment(
 
 def _families(experiment: Experiment, plan: PlanView) -> set[str]:
     """What an experiment asks that its plan alone does not."""
-    asked = {"target"} if experiment.deployment is not None else set[str]()
+    deployment = experiment.deployment
+    asked = {"target"} if deployment is not None and deployment.hosts else set[str]()
     if plan.policy is not None:
         asked |= {"placement"} | ({"material"} if experiment.stocks else set())
     return asked
