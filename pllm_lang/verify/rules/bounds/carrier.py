@@ -13,6 +13,7 @@ from pllm_lang.verify.hints import norm_hints
 from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.stored import on_grid
 from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 CODE = "bounds.carrier"
@@ -23,7 +24,7 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     carried_names: set[str] = set()
     for carried in carried_values(view, plan):
         carried_names.add(carried.name)
-        yield _judge(view, carried, carried.facts)
+        yield _off_grid(carried) if _between(carried, view, plan) else _judge(view, carried, carried.facts)
     if view.component is not None and not in_the_clear(view):
         yield from _nowhere(view, plan, carried_names)
 
@@ -47,6 +48,27 @@ def _nowhere(view: StepView, plan: PlanView, carried_names: set[str]) -> Iterato
             term=spec.name,
             help=f"the component's record must say it: `gives: {{ {spec.name}: F }}` or `carrier: ring(bits)`",
         )
+
+
+def _between(carried: Carried, view: StepView, plan: PlanView) -> bool:
+    """Whether an operand may lie between the ring's numbers: a float, or an exact result off its unit."""
+    if not carried.part.startswith("operand"):
+        return False
+    type_ = view.operand_types[int(carried.part.removeprefix("operand"))]
+    kind = "" if type_ == UNKNOWN else plan.format_of(type_).kind
+    return kind == "float" or (kind == "exact" and not on_grid(carried.facts.unit, 1))
+
+
+def _off_grid(carried: Carried) -> Obligation:
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        0,
+        part=carried.part,
+        message=f"{_told(carried)} may lie between the numbers of {ring_text(carried.modulus)}, and nothing says how it is rounded",
+        term=carried.name,
+        help="quantize, rescale or cast it to a format with a grid before this step",
+    )
 
 
 def _judge(view: StepView, carried: Carried, facts: Facts) -> Obligation:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
-from pllm_lang.catalog.expr import Expr, ListOf, Ref
+from pllm_lang.catalog.expr import ListOf, Ref
+from pllm_lang.catalog.records import Policy
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.obligation import Obligation
@@ -13,12 +15,12 @@ CODE = "placement.independence"
 
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
-    """Every pair that the policy calls independent is administered by two; on one machine it is a test only."""
+    """Nobody administers more parties than may be corrupted together; on one machine it is a test only."""
     policy, deployment = view.plan.policy, view.experiment.deployment
     if policy is None or deployment is None:
         return
     admins = dict(deployment.administered_by)
-    for group in _groups(policy.fields.get("independent")):
+    for group, together in _groups(policy):
         names = " and ".join(f"`{party}`" for party in group)
         if deployment.kind == "local":
             told = (
@@ -27,9 +29,16 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
             yield Obligation(CODE, Verdict.PROVED, -1, part=names, assumed=(told,))
             continue
         unknown = [party for party in group if party not in admins]
-        shared = [a for a in set(admins.values()) if sum(admins.get(party) == a for party in group) > 1]
+        shared = [
+            a
+            for a in dict.fromkeys(admins.values())
+            if sum(admins.get(party) == a for party in group) > together
+        ]
         if shared:
-            text = f"{names} are assumed not to collude, and `{shared[0]}` administers more than one of them"
+            most = "one" if together == 1 else str(together)
+            text = (
+                f"{names} are assumed not to collude, and `{shared[0]}` administers more than {most} of them"
+            )
             yield Obligation(
                 CODE, Verdict.REFUTED, -1, text, names, help="let other people run one of the parties"
             )
@@ -44,7 +53,17 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
             yield Obligation(CODE, Verdict.PROVED, -1, part=names, assumed=(told,))
 
 
-def _groups(value: Expr | None) -> Iterator[tuple[str, ...]]:
-    for item in value.items if isinstance(value, ListOf) else ():
-        if isinstance(item, ListOf):
-            yield tuple(part.name for part in item.items if isinstance(part, Ref))
+def _groups(policy: Policy) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Parties, and how many of them one administrator may run: as the policy says, and as its adversaries imply."""
+    stated = policy.fields.get("independent")
+    lists = (
+        [item.items for item in stated.items if isinstance(item, ListOf)]
+        if isinstance(stated, ListOf)
+        else []
+    )
+    groups = [tuple(part.name for part in items if isinstance(part, Ref)) for items in lists]
+    yield from ((group, 1) for group in groups)
+    for rule in policy.adversaries:
+        said = all(any({*pair} <= {*group} for group in groups) for pair in combinations(rule.among, 2))
+        if rule.count < len(rule.among) and not said:
+            yield rule.among, rule.count
