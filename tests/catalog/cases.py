@@ -173,9 +173,15 @@ def turned(draw: st.DrawFn) -> Case:
     pairing = draw(st.sampled_from(["split_half", "interleaved"]))
     shape = (*draw(st.sampled_from([(), (2,)])), height, width)
     places = draw(tensors((height,), st.integers(0, 50)))
+    divisors = (3, Fraction(1, 2))[: dims // 2]
     scaling = draw(
         st.sampled_from(
-            [{}, {"factor": Fraction(5, 2)}, {"factor": 8, "original": 100, "low": 1, "high": 4}],
+            [
+                {},
+                {"divisors": divisors},
+                {"factor": Fraction(5, 2)},
+                {"factor": 8, "original": 100, "low": 1, "high": 4},
+            ],
         )
     )
     return (draw(tensors(shape)), places), {"theta": 10000, "dims": dims, "pairing": pairing, **scaling}

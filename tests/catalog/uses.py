@@ -95,7 +95,12 @@ def parameters(draw: st.DrawFn, operator: Operator) -> Params:
     return params
 
 
-LISTS = {"permute": (1, 0), "reshape": (3, 2), "polynomial": (1, -2, 0, Fraction(1, 3))}
+LISTS = {
+    "permute": (1, 0),
+    "reshape": (3, 2),
+    "polynomial": (1, -2, 0, Fraction(1, 3)),
+    "rotary_divided": (2, Fraction(7, 3)),
+}
 NUMBERS = {
     ("clamp", "low"): [-3],
     ("clamp", "high"): [2, 4],
@@ -115,6 +120,7 @@ NUMBERS = {
     ("rotary_llama3", "low"): [1],
     ("rotary_llama3", "high"): [4],
     ("rotary_llama3", "original"): [16, 8192],
+    ("rotary_divided", "theta"): [10000],
     ("cache_mask", "window"): [0, 2],
     ("repeat_kv", "times"): [1, 3],
     ("causal_mask", "offset"): [0, 1],

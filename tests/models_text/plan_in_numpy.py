@@ -160,7 +160,16 @@ def rotary(x: Array, positions: Array, theta: float, dims: float, pairing: str, 
     return result
 
 
-def scaled(rates: Array, factor: float = 1, original: float = 0, low: float = 0, high: float = 0) -> Array:
+def scaled(
+    rates: Array,
+    factor: float = 1,
+    original: float = 0,
+    low: float = 0,
+    high: float = 0,
+    divisors: list[float] | None = None,
+) -> Array:
+    if divisors is not None:
+        return rates / np.array(divisors)
     if not original:
         return rates / factor
     wavelengths = 2 * pi / rates
@@ -179,6 +188,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "==": lambda x, y: x == y,
     "sqrt": np.sqrt,
     "exp": np.exp,
+    "log": np.log,
     "tanh": np.tanh,
     "erf": np.vectorize(erf, otypes=[float]),
     "max": np.maximum,

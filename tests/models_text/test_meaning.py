@@ -19,6 +19,16 @@ TOLERANCE = 1e-7
 """The reference takes the error function as 1 from 4 on, which is 1.5e-8 off."""
 
 LLAMA3 = {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+
+
+def longrope(original: int) -> Config:
+    """Five tokens and three more: all within 32 original positions, all beyond 4, and prefill just within 5."""
+    factors = {"short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 3.0, 4.0]}
+    return rope("longrope", original_max_position_embeddings=original, **factors) | {
+        "original_max_position_embeddings": original
+    }
+
+
 FAMILIES: list[tuple[str, Config]] = [
     ("cohere", {}),
     ("exaone4", {}),
@@ -31,12 +41,20 @@ FAMILIES: list[tuple[str, Config]] = [
     ("llama", {}),
     ("llama", rope("linear", factor=4.0)),
     ("llama", rope("llama3", original_max_position_embeddings=16, **LLAMA3)),
+    ("llama", rope("yarn", factor=4.0, original_max_position_embeddings=16)),
+    (
+        "llama",
+        rope("yarn", theta=50.0, factor=3.0, original_max_position_embeddings=40, attention_factor=0.5),
+    ),
     ("mistral", {}),
     ("mistral", {"sliding_window": 3}),
     ("olmo2", {}),
     ("opt", {}),
     ("phi", {}),
     ("phi3", {}),
+    ("phi3", longrope(original=32)),
+    ("phi3", longrope(original=4)),
+    ("phi3", longrope(original=5)),
     ("qwen2", {}),
     ("qwen3", {}),
     ("smollm3", {}),

@@ -5,9 +5,9 @@ Pair i of the first r entries of a row turns by `position * theta^(-2i/r)`; the 
 pairs i with
 i + r/2, `interleaved` pairs 2i with 2i + 1. Source: Su et al., RoFormer (arXiv 2104.09864), equation 34.
 
-`factor: f` divides every rate. With `original`, `low` and `high` too, rates are scaled as Llama 3.1 does: a pair that
-turns `n = original * rate / (2 pi)` times keeps the share `clamp((n - low) / (high - low), 0, 1)` of its rate, and the
-rest is divided by f.
+`divisors: [...]` divides the rate of each pair by its own number, `factor: f` every rate by f. With `original`, `low`
+and `high` too, rates are scaled as Llama 3.1 does: a pair that turns `n = original * rate / (2 pi)` times keeps the
+share `clamp((n - low) / (high - low), 0, 1)` of its rate, and the rest is divided by f.
 """
 
 from __future__ import annotations
@@ -38,7 +38,14 @@ def shape(shapes: tuple[Shape, ...], params: Params) -> Shape | str:
         return (
             f"rotary turns an even number of the {x[-1]} entries of a row, paired split_half or interleaved"
         )
+    if not _divisors_fit(params, dims // 2):
+        return f"rotary divides the rates of {dims // 2} pairs by a positive number each"
     return x
+
+
+def _divisors_fit(params: Params, pairs: int) -> bool:
+    divisors = params.get("divisors", ())
+    return isinstance(divisors, tuple) and (not divisors or (len(divisors) == pairs and min(divisors) > 0))
 
 
 def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
@@ -75,13 +82,17 @@ def _pairs(dims: int, interleaved: bool) -> list[tuple[int, int]]:
 def _rates(dims: int, theta: Exact, params: Params) -> list[Entry]:
     """The angle of every pair at position 1."""
     log = enclose.log(theta)
+    divisors = params.get("divisors", ())
     found: list[Entry] = []
     for i in range(dims // 2):
         share = ratio(-2 * i, dims)
         low, high = enclose.exp(log.high * share), enclose.exp(log.low * share)
         if low is None or high is None:
             raise ArithmeticError("theta is too large")
-        found.append(_scaled(1 if i == 0 else _between(low, high), params))
+        rate = _scaled(1 if i == 0 else _between(low, high), params)
+        found.append(
+            entry_product(rate, ratio(1, divisors[i])) if isinstance(divisors, tuple) and divisors else rate
+        )
     return found
 
 
@@ -130,5 +141,5 @@ ROTARY = Primitive(
     facts=facts,
     execute=execute,
     error=error,
-    params=("theta", "dims", "pairing", "factor", "original", "low", "high"),
+    params=("theta", "dims", "pairing", "factor", "original", "low", "high", "divisors"),
 )

@@ -135,11 +135,13 @@ def _stage(
 ) -> Iterator[str]:
     shapes = {tensor.name: tensor.shape[1:] for tensor in stage.inputs}
     shapes["tokens"] = (1, stage.query)
+    first = graph.workload.max_input_tokens + (stage.mode == "decode")
+    lengths = (first, max(first, first + stage.steps - 1))
 
     def writer(place: Place, renamed: Mapping[str, str], repeat: Repeat | None = None) -> Writer:
         written = {} if repeat is None else {op: state for state, op in repeat.writes.items()}
         known = shapes | dict.fromkeys(stage.carried, (1, stage.query, 0))
-        return Writer(weights, states, dtype, place, renamed, written, known)
+        return Writer(weights, states, dtype, place, renamed, written, known, lengths)
 
     yield ""
     yield f"stage {stage.mode} {{"

@@ -7,10 +7,11 @@ form that the library has no operator for is refused by name (`text.operator`), 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TypeAlias
 
 from pllm_lang.models.graph import Op
+from pllm_lang.models.text.number import number
+from pllm_lang.models.text.rotary import write_rotary
 from pllm_lang.models.text.writer import Writer, refuse_operator
 
 Write: TypeAlias = Callable[[Writer, Op], None]
@@ -19,9 +20,6 @@ MASKED = "hidden_score"
 MASKED_VALUE = "-(2^128 - 2^104)"
 """The constant for a score that may not be seen, the lowest number of single precision, as in the published code: its
 share of a softmax is 0 there."""
-
-
-MAX_PLACES = 60
 
 
 def write(writer: Writer, op: Op) -> None:
@@ -38,28 +36,6 @@ def write(writer: Writer, op: Op) -> None:
             op, f"{op.operator} with {', '.join(sorted(strangers))} has no form in the library"
         )
     write_one(writer, op)
-
-
-def number(value: object) -> str:
-    """An exact number as the text writes it: a decimal where there is a finite one, else a fraction."""
-    exact = Fraction(str(value))
-    if exact.denominator == 1:
-        return str(exact.numerator)
-    places = _decimal_places(exact.denominator)
-    if places is None:
-        return f"{exact.numerator}/{exact.denominator}"
-    digits = str(abs(exact.numerator) * 10**places // exact.denominator)
-    sign = "-" if exact < 0 else ""
-    if places > len(digits) + 2:
-        tail = digits.rstrip("0")
-        return f"{sign}{tail}e-{places - len(digits) + len(tail)}"
-    digits = digits.rjust(places + 1, "0")
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
-
-
-def _decimal_places(denominator: int) -> int | None:
-    """How many decimal places a fraction in lowest terms needs, None where no number of them is enough."""
-    return next((n for n in range(1, MAX_PLACES) if 10**n % denominator == 0), None)
 
 
 def _attribute(op: Op, name: str) -> str:
@@ -182,41 +158,6 @@ def _unary(writer: Writer, op: Op) -> None:
 # ---- attention
 
 
-def _rotary(writer: Writer, op: Op) -> None:
-    kind = op.attributes["kind"]
-    if kind not in _ROTARY:
-        raise refuse_operator(op, f"rotary positions of kind {kind!r} have no form in the library")
-    operator, parameters = _ROTARY[str(kind)]
-    strangers = set(op.attributes) - {"kind", "theta", "dims", "pairing", *parameters.values()}
-    if strangers:
-        raise refuse_operator(
-            op, f"rotary positions with {', '.join(sorted(strangers))} have no form in the library"
-        )
-    values = {name: _attribute(op, attribute) for name, attribute in parameters.items()}
-    given = {"theta": _attribute(op, "theta"), "dims": _attribute(op, "dims"), **values}
-    if op.attributes["pairing"] != "split_half":
-        given["pairing"] = str(op.attributes["pairing"])
-    operands = f"{writer.operand(op.inputs[0])}, {writer.operand(op.inputs[1])}"
-    named = ", ".join(f"{name}: {value}" for name, value in given.items())
-    writer.step(writer.result(op), f"{operator}({operands}, {named})")
-
-
-_ROTARY: dict[str, tuple[str, dict[str, str]]] = {
-    "default": ("rotary_embedding", {}),
-    "linear": ("rotary_linear", {"factor": "factor"}),
-    "llama3": (
-        "rotary_llama3",
-        {
-            "factor": "factor",
-            "low": "low_freq_factor",
-            "high": "high_freq_factor",
-            "original": "original_max_position_embeddings",
-        },
-    ),
-}
-"""The operator of each kind, and the attribute that each of its parameters comes from."""
-
-
 def _cache(writer: Writer, op: Op) -> None:
     """Old and new positions behind each other; attention sees the last of them, the state keeps the last.
 
@@ -300,7 +241,7 @@ _WRITERS: dict[str, tuple[Write, tuple[str, ...], tuple[str, ...] | None]] = {
     "slice": (_slice, _NONE, ("start", "stop")),
     "split_heads": (_split_heads, _NONE, ("heads",)),
     "merge_heads": (_unary, _NONE, _NONE),
-    "rotary_embedding": (_rotary, _NONE, None),
+    "rotary_embedding": (write_rotary, _NONE, None),
     "kv_cache_append": (_cache, _NONE, ("capacity",)),
     "attention_scores": (_scores, _NONE, ("groups",)),
     "attention_values": (_values, _NONE, ("groups",)),

@@ -48,7 +48,7 @@ class Place(msgspec.Struct, frozen=True):
 
 class Writer:
     """Writes the ops of one body. `renamed` gives the names of values that go in and come out, `written`
-    the state that keeps an op's result."""
+    the state that keeps an op's result, `lengths` the least and greatest length of a sequence after this stage."""
 
     def __init__(
         self,
@@ -59,12 +59,14 @@ class Writer:
         renamed: Mapping[str, str],
         written: Mapping[str, str],
         shapes: Mapping[str, tuple[int, ...]],
+        lengths: tuple[int, int],
     ) -> None:
         self.lines: list[str] = []
         self.dtype = dtype
         self.place = place
         self.renamed = dict(renamed)
         self.written = written
+        self.lengths = lengths
         self.shapes = dict(shapes)
         self._inputs = frozenset(shapes) - frozenset(renamed)
         self._weights = weights
