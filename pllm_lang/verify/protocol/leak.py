@@ -30,7 +30,7 @@ from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.substitution import substitute
 from pllm_lang.verify.protocol.tensors import shape_of
 from pllm_lang.verify.protocol.trace import Trace
-from pllm_lang.verify.protocol.witness import Received, differing_point, witnessed
+from pllm_lang.verify.protocol.witness import Received, Work, differing_point, witnessed
 
 MAX_ROWS = 160
 MAX_CANDIDATES = 12
@@ -44,22 +44,24 @@ def find_leak(
     Where numbers of the protocol were made smaller, every instance must show one: a leak that hangs on a size
     (a sum of two equal draws is even) is none of the protocol itself.
     """
-    settings = settings_of(protocol)
-    found = [_leak_in(setting, coalition, allowed) for setting in settings if setting.reduced]
+    settings, work = settings_of(protocol), Work()
+    found = [_leak_in(setting, coalition, allowed, work) for setting in settings if setting.reduced]
     if found:
         return found[0] if all(leak is not None for leak in found) else None
     for setting in settings:
-        leak = _leak_in(setting, coalition, allowed)
+        leak = _leak_in(setting, coalition, allowed, work)
         if leak is not None:
             return leak
     return counted_leak(protocol, coalition, allowed)
 
 
-def _leak_in(setting: Setting, coalition: frozenset[str], allowed: Sequence[ir.Expr]) -> Leak | None:
+def _leak_in(
+    setting: Setting, coalition: frozenset[str], allowed: Sequence[ir.Expr], work: Work
+) -> Leak | None:
     """In one execution, or in two where something outlives one."""
     for copies in (1, 2) if _outlives(setting.protocol) else (1,):
         try:
-            leak = _leak_at(setting, coalition, allowed, copies)
+            leak = _leak_at(setting, coalition, allowed, copies, work)
         except (TooLarge, Misfit, KeyError):
             continue
         if leak is not None:
@@ -81,7 +83,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 def _leak_at(
-    setting: Setting, coalition: frozenset[str], allowed: Sequence[ir.Expr], copies: int
+    setting: Setting, coalition: frozenset[str], allowed: Sequence[ir.Expr], copies: int, work: Work
 ) -> Leak | None:
     trace = narrate(setting.protocol, Sizes(), copies)
     if any(f.code == "protocol.misfit" for f in trace.findings):
@@ -93,7 +95,7 @@ def _leak_at(
     for modulus in sorted({e.modulus for e in entries} | {2}, reverse=True):
         usable = [e for e in entries if e.modulus == modulus or (modulus and e.modulus % modulus == 0)]
         for row in _candidates(usable, modulus, trace, problem):
-            leak = _checked(row, usable, modulus, trace, problem, setting, coalition, allowed)
+            leak = _checked(row, usable, modulus, trace, problem, setting, coalition, allowed, work)
             if leak is not None:
                 return leak
     return None
@@ -200,10 +202,11 @@ def _checked(
     setting: Setting,
     coalition: frozenset[str],
     allowed: Sequence[ir.Expr],
+    work: Work,
 ) -> Leak | None:
     """The combination, executed; None where no two inputs tell."""
     parts = [(entries[i].received, coef) for i, coef in sorted(row.combination.items())]
-    found = witnessed(parts, modulus, trace, problem, setting.protocol, coalition, allowed)
+    found = witnessed(parts, modulus, trace, problem, setting.protocol, coalition, allowed, work)
     if found is None:
         return None
     several = len(trace.copies) > 1

@@ -27,6 +27,8 @@ from pllm_lang.verify.protocol.trace import Trace
 MAX_TRIES = 40
 DRAWS = 4
 POINTS = 12
+MAX_STATEMENTS = 20_000
+"""Executed statements that a search for a leak may take: about a second. A leak not found by then stays unproved."""
 
 Inputs = dict[InputKey, Tensor]
 
@@ -40,6 +42,12 @@ class Received(msgspec.Struct, frozen=True):
     at: tuple[int, ...]
 
 
+class Work(msgspec.Struct):
+    """What a search for a leak has left, in statements: it ends by a count, so that equal texts end alike."""
+
+    left: int = MAX_STATEMENTS
+
+
 def witnessed(
     parts: Sequence[tuple[Received, int]],
     modulus: int,
@@ -48,29 +56,32 @@ def witnessed(
     protocol: ir.Protocol,
     coalition: frozenset[str],
     allowed: Sequence[ir.Expr],
+    work: Work,
 ) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, int]] | None:
-    """((two inputs), (the two values of the combination)), or None."""
+    """((two inputs), (the two values of the combination)), or None; also where no work is left."""
     copies = len(trace.copies)
     known = {trace.draws[a].name for a in trace.draws if a in problem.known}
     free = frozenset(name for name, _ in problem.outputs)
     rng = Random(1)
     for attempt in range(MAX_TRIES):
-        pair = _pair(rng, protocol, copies, problem, trace, attempt)
+        pair = None if work.left <= 0 else _pair(rng, protocol, copies, problem, trace, attempt)
         if pair is None:
             return None
-        values: list[int] = []
-        learnt: list[object] = []
-        for inputs in pair:
-            runs = [_run(protocol, inputs, known, attempt, seed, copies) for seed in range(DRAWS)]
-            found = {_combined(parts, modulus, run) for run in runs}
-            if len(found) != 1:
+        told: tuple[int, int] | None = None
+        for seed in range(DRAWS):
+            work.left -= 2 * copies * len(protocol.body)
+            first, second = (_run(protocol, inputs, known, attempt, seed, copies) for inputs in pair)
+            values = _combined(parts, modulus, first), _combined(parts, modulus, second)
+            learnt = [
+                allowed_values(protocol, coalition, allowed, inputs, run, copies, free)
+                for inputs, run in zip(pair, (first, second), strict=True)
+            ]
+            same = told in (None, values) and learnt[0] == learnt[1]
+            told = values if same and values[0] != values[1] else None
+            if told is None:
                 break
-            values += found
-            learnt.append(
-                [allowed_values(protocol, coalition, allowed, inputs, run, copies, free) for run in runs]
-            )
-        if len(values) == 2 and values[0] != values[1] and learnt[0] == learnt[1]:
-            return (shown_inputs(pair[0]), shown_inputs(pair[1])), (values[0], values[1])
+        if told is not None:
+            return (shown_inputs(pair[0]), shown_inputs(pair[1])), told
     return None
 
 
