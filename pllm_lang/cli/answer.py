@@ -134,7 +134,10 @@ def _plan_lines(reports: Sequence[PlanReport]) -> Iterator[str]:
     for report in reports:
         counts = count_verdicts(report.obligations)
         open_ones = counts["refuted"] + counts["unproved"]
-        told = f"{counts['proved']} obligations proved" + (f", {open_ones} not" if open_ones else "")
+        proved = counts["proved"]
+        told = f"{proved} obligation{'' if proved == 1 else 's'} proved" + (
+            f", {open_ones} not" if open_ones else ""
+        )
         yield f"{report.name}: {'accepted' if report.accepted else 'refused'}, {told}"
         for assumed in assumptions(report):
             yield f"  assumed: {assumed}"

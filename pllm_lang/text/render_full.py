@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pllm_lang.text.excerpt import Mark, excerpt
 from pllm_lang.text.finding import Finding, Label, Span
-from pllm_lang.text.order import arrange, docs_address, summary
+from pllm_lang.text.order import arrange, summary
 from pllm_lang.text.source import Source
 from pllm_lang.text.style import PLAIN, Style, severity_style
 from pllm_lang.text.visible import visible
@@ -79,4 +79,4 @@ def _remarks(finding: Finding) -> Iterator[str]:
     if finding.help:
         yield f"help: {visible(finding.help)}"
     yield from (f"fix{'' if fix.safe else ' (unsafe)'}: {visible(fix.title)}" for fix in finding.fixes)
-    yield f"see: {docs_address(finding.code)}"
+    yield f"see: pllm explain {finding.code}"

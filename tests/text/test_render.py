@@ -67,7 +67,7 @@ error[bounds.overflow]: the sum leaves its format (refuted)
   = note: checked with exact integers
   = help: use ring(64)
   = fix (unsafe): Widen the ring
-  = see: docs/rules/bounds/overflow.md
+  = see: pllm explain bounds.overflow
 
 error[placement.leak]: too much is learnt
  --> p.pllm:5:7
@@ -78,14 +78,14 @@ error[placement.leak]: too much is learnt
   |
 1 | policy q {}
   |        - by this
-  = see: docs/rules/placement/leak.md
+  = see: pllm explain placement.leak
 
 warning[names.unused]: `z` is never used
  --> p.pllm:5:3
   |
 5 |   z = f(y)
   |   ^
-  = see: docs/rules/names/unused.md
+  = see: pllm explain names.unused
 
 2 errors, 1 warning
 """

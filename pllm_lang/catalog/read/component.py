@@ -8,11 +8,13 @@ from pllm_lang.catalog.read.body import Body, clauses, read_body
 from pllm_lang.catalog.read.clause_names import check_clause_names, operator_names, param_names
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.ensures import check_ensures
+from pllm_lang.catalog.read.fields import COMPONENT_KINDS
 from pllm_lang.catalog.read.params import read_params
 from pllm_lang.catalog.read.protocol import protocol_names, read_protocol
 from pllm_lang.catalog.records import Component, Operator, ParamSpec, ProtocolText
 from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.article import with_article
 from pllm_lang.text.finding import Span
 
 FindOperator = Callable[[str], Operator | None]
@@ -118,8 +120,8 @@ def _check_kind(decl: syn.Record, component: Component, body: Body, ctx: Context
             place,
             "add `implements: ...`",
         )
-    if component.kind not in ("method", "") and component.implements:
-        message = f"a {component.kind} implements no operator; only a method does"
+    if component.kind in COMPONENT_KINDS and component.kind != "method" and component.implements:
+        message = f"{with_article(component.kind)} implements no operator; only a method does"
         ctx.report("records.wrong_value", message, _field_span(body, "implements"), "use `kind: method`")
     if not component.version:
         ctx.report("records.missing_field", "the component has no `version`", place, 'add `version: "1"`')
