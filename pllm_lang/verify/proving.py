@@ -49,6 +49,13 @@ def distances(view: ExperimentView) -> Iterator[Obligation]:
         yield from over(proof, view.experiment, policy)
 
 
+def primitives(plan: PlanView, flow: Flow) -> Iterator[tuple[int, str, str]]:
+    """(value, component, primitive) for every primitive that the proof of the plan rests on."""
+    proof = proof_of(plan, flow)
+    if proof is not None:
+        yield from importlib.import_module("pllm_lang.verify.narrations.resting").primitives(proof.composed)
+
+
 def obligations(plan: PlanView, flow: Flow, code: str) -> Iterator[Obligation]:
     """The obligations of the proof with this code, or of this family where it ends in a dot."""
     proof = proof_of(plan, flow)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pllm_lang.catalog.closed import closed_value
 from pllm_lang.catalog.expr import Expr, MapOf, Num, Origin
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component, OperandSpec, Operator, ProtocolText, Record
@@ -183,9 +184,13 @@ def _party(name: str, scope: Scope) -> p.Party:
         text = f"no primitive `{name}` is declared, so nothing says what it assumes"
         scope.report(MalformedError("protocol.malformed", text), scope.component.origin)
         return p.Party(name)
-    security = record.fields.get("security")
-    level = int(security.value) if isinstance(security, Num) else 0
-    adversary = "malicious" if "malicious" in _words(record.fields.get("adversary")) else "semi_honest"
+    level, against = closed_value(record.fields.get("security")), _words(record.fields.get("adversary"))
+    if level is None or level < 1 or not against & {"semi_honest", "malicious"}:
+        text = f"the primitive `{name}` does not say against whom it is secure, at how many bits"
+        help_ = "write `adversary: [semi_honest]` and `security: 128` in its record"
+        scope.report(MalformedError("protocol.malformed", text, help_), scope.component.origin)
+        return p.Party(name)
+    level, adversary = int(level), "malicious" if "malicious" in against else "semi_honest"
     return p.Party(name, p.Assumption(name, level, adversary), _cost(scope.component.fields.get("cost")))
 
 

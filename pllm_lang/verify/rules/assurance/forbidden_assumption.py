@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.proving import primitives
 from pllm_lang.verify.rules.bounds import contradiction, overflow, stated_range
 from pllm_lang.verify.view import PlanView
 
@@ -18,6 +19,9 @@ SORTS = {
     stated_range.CODE: "calibrated_ranges",
 }
 """The word of `forbids [...]` for what the obligations of a rule take for granted."""
+
+PRIMITIVES = "unproved_primitives"
+"""The word for what a protocol assumes: a PRF, a garbled table, encryption, ...; no text of theirs is proved."""
 
 
 def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
@@ -33,6 +37,16 @@ def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
             if (obligation.subject, told) not in seen:
                 seen.add((obligation.subject, told))
                 yield _refuted(obligation, sort, told)
+    for subject, component, primitive in primitives(plan, flow) if PRIMITIVES in plan.policy.forbids else ():
+        yield Obligation(
+            CODE,
+            Verdict.REFUTED,
+            subject,
+            part="using",
+            message=f"the policy forbids unproved primitives, and `{component}` takes `{primitive}` for granted",
+            term=PRIMITIVES,
+            help="choose a component whose protocol needs none, or change the policy",
+        )
 
 
 def _refuted(obligation: Obligation, sort: str, told: str) -> Obligation:
