@@ -80,3 +80,25 @@ experiment trial { plan: p, deployment: here }
 """
     message = told(tmp_path, text + layer("int8", "using integer_linear"))["target.capacity"][0]
     assert message == "`client` needs 72 bytes, and `tiny` has 24"
+
+
+def test_a_write_that_breaks_a_state_names_the_state(tmp_path: Path) -> None:
+    text = """plan p {
+  state best: int8[4] @ client where abs(best) <= 10
+  stage first {
+    input x: int8[4] from client where abs(x) <= 100
+    best = x
+  }
+}
+"""
+    message = told(tmp_path, text)["bounds.state"][0]
+    assert message == "the value written to `best` reaches 100, and the state promises 10"
+
+
+def test_a_party_without_a_machine_is_told_who_has_one(tmp_path: Path) -> None:
+    text = """target big { isa: [avx2], memory: 24GiB, cores: 1 }
+deployment here { kind: local, hosts: { clinet: big } }
+experiment trial { plan: p, deployment: here }
+"""
+    help = told(tmp_path, text + layer("int8", "@ client"))["target.no_host"][1]
+    assert help == "add the party to `hosts:` of the deployment, which names `clinet`"

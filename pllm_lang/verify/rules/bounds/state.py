@@ -28,16 +28,17 @@ def check_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iter
     key = node.state.family if isinstance(node.state, Member) else node.state
     state = next(one for one in plan.plan.states if one.value == key)
     promised = given_facts(plan.format_of(state.type), state)
-    yield _judge(node, state, promised, facts[node.value])
+    name = f"`{plan.value_names[f'%v{key}']}`" if f"%v{key}" in plan.value_names else "the state"
+    yield _judge(node, state, promised, facts[node.value], f"the value written to {name}")
 
 
-def _judge(node: StateWrite, state: State, promised: Facts, written: Facts) -> Obligation:
+def _judge(node: StateWrite, state: State, promised: Facts, written: Facts, what: str) -> Obligation:
     if promised.range is not None:
         if written.range is None:
-            return _unproved(node, "nothing bounds the value written", promised.range, "")
+            return _unproved(node, f"nothing bounds {what}", promised.range, "")
         if not inside(written.range, promised.range):
             value, edge = excess_side(written.range, promised.range)
-            told = f"the value written reaches {shown(value)}, and the state promises {shown(edge)}"
+            told = f"{what} reaches {shown(value)}, and the state promises {shown(edge)}"
             return _unproved(node, told, promised.range, text(value))
     for norm in NORMS:
         limit = getattr(promised, norm)
@@ -45,7 +46,7 @@ def _judge(node: StateWrite, state: State, promised: Facts, written: Facts) -> O
         if limit is not None and _states(state, norm) and (found is None or found > limit):
             return _unproved(
                 node,
-                f"the {_slot(norm)} of the value written is not within what the state promises",
+                f"the {_slot(norm)} of {what} is not within what the state promises",
                 None,
                 "",
             )

@@ -26,16 +26,17 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
         if party in placed:
             yield Obligation(CODE, Verdict.PROVED, subject, evidence=(party,))
         else:
-            yield _missing(subject, f"`{party}` takes part here, and the deployment gives it no machine")
+            told = f"`{party}` takes part here, and the deployment gives it no machine"
+            yield _missing(subject, told, ", ".join(f"`{host}`" for host in sorted(placed)))
     if not placed and not first:
         yield _missing(-1, "the deployment gives no party a machine")
 
 
-def _missing(subject: int, message: str) -> Obligation:
+def _missing(subject: int, message: str, hosts: str = "") -> Obligation:
     return Obligation(
         CODE,
         Verdict.UNPROVED,
         subject,
         message=message,
-        help="add the party to `hosts:` of the deployment",
+        help="add the party to `hosts:` of the deployment" + (f", which names {hosts}" if hosts else ""),
     )
