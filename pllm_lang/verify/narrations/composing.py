@@ -32,6 +32,7 @@ from pllm_lang.ir.plan import (
     Weight,
 )
 from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.narrations.conversions import same_holding
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.held import Held, in_clear, sharing_protocol, told_holding
 from pllm_lang.verify.narrations.steps import take_step
@@ -281,11 +282,20 @@ def _output(stage: UnderWay, output: Output) -> None:
             stage.gaps.refuse("placement.knowledge", output.value, text, help_, "output")
         elif isinstance(held.holding, p.Clear) and party not in held.known:
             stage.values[output.value] = stage.arrive(output.value, held, output.value, "output")
-    wanted = output.holding.rsplit(".", 1)[-1]
-    if wanted and not (isinstance(held.holding, p.Shared) and held.holding.scheme == wanted):
+    if output.holding and not _lies_as(stage, output, held):
+        wanted = f"{output.holding.rsplit('.', 1)[-1]}({', '.join(output.holders)})"
         text = (
             f"`{stage.plain(output.value)}` is put out as `{wanted}`, and it is {told_holding(held.holding)}"
         )
         stage.gaps.refuse("placement.knowledge", output.value, text, "share or convert it first", "output")
     if isinstance(held.holding, p.Shared):
         stage.outputs[held.name, ""] = p.Output(held.name, held.type, held.holding)
+
+
+def _lies_as(stage: UnderWay, output: Output, held: Held) -> bool:
+    """Whether the pieces are those of the holding that is written, at the parties that are written."""
+    try:
+        wanted = shared(output.holding, output.holders, stage.view.library)
+    except MalformedError:
+        return False
+    return isinstance(held.holding, p.Shared) and same_holding(wanted, held.holding)

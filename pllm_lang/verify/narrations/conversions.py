@@ -16,7 +16,7 @@ def missing_conversion(
 ) -> tuple[str, str] | None:
     """Message and help; None where the operand lies as it should."""
     if isinstance(wanted, p.Shared) and isinstance(held.holding, p.Shared):
-        if _same(wanted, held.holding):
+        if same_holding(wanted, held.holding):
             return None
         if wanted.scheme == held.holding.scheme:
             text = f"`{component.name}` takes `{operand}` {told_holding(wanted)}, and `{held.name}` is {told_holding(held.holding)}"
@@ -31,7 +31,7 @@ def missing_conversion(
     )
 
 
-def _same(wanted: p.Shared, held: p.Shared) -> bool:
+def same_holding(wanted: p.Shared, held: p.Shared) -> bool:
     """The same scheme, and every piece where the protocol expects it."""
     if wanted.scheme != held.scheme or len(wanted.pieces) != len(held.pieces):
         return False

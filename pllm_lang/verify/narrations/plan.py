@@ -138,10 +138,12 @@ def _add(
 
 # ---- adversaries and assumptions ----
 def _adversaries(view: PlanView, policy: Policy, stages: tuple[Composed, ...], gaps: Gaps) -> None:
-    """Against anybody stronger than semi-honest a proof of views is not enough."""
+    """Against anybody stronger than semi-honest a proof of views is not enough: the record has to declare that the
+    component is secure there, and the policy to require the claim `<kind>-security`, which assurance records meet."""
     stronger = sorted({rule.kind for rule in policy.adversaries} - {"semi_honest"})
     used = {made.key: made.subject for stage in stages for made in stage.made if made.key}
     for kind in stronger:
+        claim = f"{kind}-security"
         for key, subject in used.items():
             component = view.library.component(key)
             if component is None:
@@ -149,17 +151,17 @@ def _adversaries(view: PlanView, policy: Policy, stages: tuple[Composed, ...], g
             if kind not in component.adversaries:
                 good = ", ".join(component.adversaries) or "nobody in particular"
                 text = f"`{component.name}` is secure against {good}, and the policy's adversary is {kind}"
-                gaps.refuse(
-                    "placement.adversary",
-                    subject,
-                    text,
-                    f"choose a component made for {kind} parties",
-                    "using",
-                )
-            else:
+                help_ = f"choose a component made for {kind} parties"
+                gaps.refuse("placement.adversary", subject, text, help_, "using")
+            elif not any(rule.claim == claim and rule.outcomes for rule in policy.claims):
                 text = f"that `{component.name}` is secure against {kind} parties rests on its record alone"
-                help_ = "views are proved for semi-honest parties; nothing here proves more"
+                help_ = f'write `requires claim "{claim}" outcomes [...]` in the policy, and the assurance record of it'
                 gaps.leave("placement.adversary", subject, text, help_, "using")
+            else:
+                told = f"security of `{component.name}` against {kind} parties, by its assurance record"
+                gaps.add(
+                    Obligation("placement.adversary", Verdict.PROVED, subject, part=told, assumed=(told,))
+                )
 
 
 def _assumptions(policy: Policy, stages: tuple[Composed, ...], gaps: Gaps) -> None:

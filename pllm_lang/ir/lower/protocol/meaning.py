@@ -32,17 +32,14 @@ class Meaning(msgspec.Struct, frozen=True):
 
 
 def meaning_of(spec: OperandSpec, type_: p.TensorType, scale: int | None, scope: Scope) -> Meaning | None:
-    """None where the operator has no such result."""
-    clause = (
-        None
-        if scope.operator is None
-        else next((c for c in scope.operator.means if c.name == spec.name), None)
-    )
-    if scope.operator is None or clause is None:
+    """None where nothing says what is to be computed; an operator without `means` is met only by naming it."""
+    if scope.operator is None:
         return None
-    found, bits = _meant(clause.expr, scope)
+    clause = next((c for c in scope.operator.means if c.name == spec.name), None)
+    found, bits = (_whole(scope), 0) if clause is None else _meant(clause.expr, scope)
     cut = _cut(found, scale, bits, spec, scope)
-    if found.number != type_.number and type_ == bit_type(found.type):
+    in_ring = isinstance(found.number, p.Ring) and found.number != type_.number
+    if in_ring and type_ == bit_type(found.type):
         found = bits_of(found)
     expr = found.expr if found.number == type_.number else _in_ring(found, type_.number, spec.name)
     if not cut:
@@ -65,8 +62,13 @@ def _meant(expr: Expr, scope: Scope) -> tuple[Typed, int]:
     try:
         return _polynomial(expr, scope)
     except MalformedError:
-        assert scope.operator is not None
-        return opaque(tuple(scope.values[spec.name] for spec in scope.operator.operands), scope), 0
+        return _whole(scope), 0
+
+
+def _whole(scope: Scope) -> Typed:
+    """The operator as a whole, of its operands."""
+    assert scope.operator is not None
+    return opaque(tuple(scope.values[spec.name] for spec in scope.operator.operands), scope)
 
 
 def _polynomial(expr: Expr, scope: Scope) -> tuple[Typed, int]:

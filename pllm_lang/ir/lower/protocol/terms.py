@@ -201,13 +201,17 @@ def _keyed(expr: Apply, scope: Scope) -> Typed:
 
 
 def opaque(args: tuple[Typed, ...], scope: Scope) -> Typed:
+    """The operator as a primitive computes it: equal operands, formats and parameters give equal results."""
     assert scope.operator is not None
+    if len(scope.text.outputs) != 1:
+        text = f"`{scope.operator.name}` has several results, so a line cannot name it as a whole"
+        raise MalformedError("protocol.malformed", text, "write out how each result is computed")
     spec = scope.text.outputs[0]
     number, scale = read_number(spec.format, scope)
     shape = shape_of(spec.shape, scope)
-    name = ", ".join(
-        [scope.operator.name, *(f"{n}={v}" for n, v in sorted({**scope.exact, **scope.words}.items()))]
-    )
+    formats = {n: f"{f.name or f.kind}:{f.frac}" for n, f in scope.formats.items()}
+    params = ", ".join(f"{n}={v}" for n, v in sorted({**scope.exact, **scope.words, **formats}.items()))
+    name = f"{scope.operator.name}[{params}]" if params else scope.operator.name
     return Typed(
         p.Call(name, tuple(arg.expr for arg in args), p.TensorType(number, shape)), number, shape, scale
     )
