@@ -7,12 +7,14 @@ import pytest
 from click.testing import CliRunner
 
 from pllm_lang.cli.app import app
+from pllm_lang.resolve.locate import shipped_modules
 
 ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
     ROOT / "docs/tutorial.md",
     ROOT / "docs/language.md",
+    ROOT / "docs/library.md",
     *(ROOT / "docs/how-to").glob("*.md"),
 )
 
@@ -24,3 +26,8 @@ def test_plans_of_the_page_are_formatted(page: Path) -> None:
     ):
         result = CliRunner().invoke(app, ["fmt", "--diff", "-"], input=block, standalone_mode=False)
         assert result.output == ""
+
+
+def test_every_module_of_the_library_is_listed() -> None:
+    page = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`(std\.\w+)`", page)) == set(shipped_modules())
