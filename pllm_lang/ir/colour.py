@@ -108,7 +108,7 @@ def _up(plan: Plan, found: Colours) -> None:
     fed: dict[int, list[bytes]] = defaultdict(list)
     for stage in plan.stages:
         for output in stage.outputs:
-            fed[output.value].append(digest("output", stage.name, output.to, output.holding))
+            fed[output.value].append(digest("output", stage.name, output.to, output.holding, output.holders))
     for stage in reversed(plan.stages):
         _feed(stage.body, found, fed)
     for weight in plan.weights:

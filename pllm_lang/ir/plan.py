@@ -172,9 +172,13 @@ Node: TypeAlias = Step | Repeat | StateWrite | Requirement
 
 
 class Output(msgspec.Struct, frozen=True, array_like=True):
+    """`to` who gets it in the clear (everybody where it is public); else `holding`, with `holders` in the order of its
+    pieces."""
+
     value: int
     to: tuple[str, ...] = ()
     holding: str = ""
+    holders: tuple[str, ...] = ()
 
 
 class Stage(msgspec.Struct, frozen=True, array_like=True):

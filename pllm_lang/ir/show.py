@@ -48,7 +48,7 @@ def show_plan(plan: Plan, names: SourceMap) -> str:
         lines += [inner + line for line in _body(plan, names, stage.body)]
         for output in stage.outputs:
             to = f" to {', '.join(output.to)}" if output.to else ""
-            held = f" as {output.holding}" if output.holding else ""
+            held = f" as {output.holding}({', '.join(output.holders)})" if output.holding else ""
             lines.append(f"{inner}output {_value(names, output.value)}{to}{held}")
     return "\n".join(lines) + "\n"
 

@@ -32,7 +32,9 @@ def lower_output(ctx: Context, stmt: syn.Output) -> None:
     named = look(ctx, name)
     said = read_clauses(ctx, stmt.clauses, stmt, name, _OUTPUT)
     if isinstance(named, Value) and isinstance(named.id, int):
-        ctx.outputs.append(Output(named.id, said.to, said.placement.holding))
+        everybody = ctx.policy.parties if said.public and ctx.policy is not None else ()
+        to, placement = tuple(sorted({*said.to, *everybody})), said.placement
+        ctx.outputs.append(Output(named.id, to, placement.holding, placement.parties))
         ctx.parts.setdefault((named.id, "output"), origin_of(ctx, stmt))
     elif named is None:
         report_unknown(ctx, name, span_of(ctx, stmt, stmt.name))
