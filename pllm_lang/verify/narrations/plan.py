@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 
 import msgspec
 
@@ -39,8 +40,19 @@ class Proof(msgspec.Struct, frozen=True):
     distances: tuple[tuple[frozenset[str], tuple[Fraction, ...]], ...] = ()
 
 
+MAX_COALITIONS = 512
+"""Sets of parties whose views one check proves."""
+
+
 def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
     gaps = Gaps()
+    if (
+        sum(comb(len(r.among), size) for r in policy.adversaries for size in range(1, r.count + 1))
+        > MAX_COALITIONS
+    ):
+        text = f"`{policy.name}` lets an adversary corrupt more than {MAX_COALITIONS} sets of parties; a check proves no more views"
+        gaps.leave("placement.not_checked", -1, text, "let it corrupt fewer parties, or among fewer")
+        return Proof(tuple(gaps.found.values()), ())
     try:
         stages = tuple(compose(view, policy, flow, gaps))
     except TooManyInstancesError:

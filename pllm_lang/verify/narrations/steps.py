@@ -68,7 +68,8 @@ def _in_the_clear(
 def _function(stage: UnderWay, step: Step, operator: Operator) -> str:
     """A name that is equal for equal operators and parameters: `quantize[to=act8, per=row]`."""
     params = ", ".join(f"{name}={_parameter(stage, value)}" for name, value in step.params)
-    return f"{operator.name}[{params}]" if params else operator.name
+    name = operator.name if operator.module.startswith("std.") else step.operator
+    return f"{name}[{params}]" if params else name
 
 
 def _parameter(stage: UnderWay, value: Expr) -> str:

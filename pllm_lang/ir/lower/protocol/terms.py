@@ -211,7 +211,9 @@ def opaque(args: tuple[Typed, ...], scope: Scope) -> Typed:
     shape = shape_of(spec.shape, scope)
     formats = {n: f"{f.name or f.kind}:{f.frac}" for n, f in scope.formats.items()}
     params = ", ".join(f"{n}={v}" for n, v in sorted({**scope.exact, **scope.words, **formats}.items()))
-    name = f"{scope.operator.name}[{params}]" if params else scope.operator.name
+    own = scope.operator.module.startswith("std.")
+    name = scope.operator.name if own else f"{scope.operator.module}.{scope.operator.name}"
+    name = f"{name}[{params}]" if params else name
     return Typed(
         p.Call(name, tuple(arg.expr for arg in args), p.TensorType(number, shape)), number, shape, scale
     )
