@@ -14,9 +14,12 @@ from pllm_lang.verify.narrations.plan import Proof, prove_plan
 
 
 class Found(msgspec.Struct, frozen=True):
+    """`accepted` as `pllm check` has it: a refused plan is shown as far as it could be read."""
+
     proof: Proof
     policy: Policy
     experiment: Experiment | None
+    accepted: bool
 
 
 def proof_of(target: str) -> Found:
@@ -37,7 +40,7 @@ def proof_of(target: str) -> Found:
         raise NoSuchPlanError(
             f"`{report.name}` is under no policy, so nothing says who its parties are: add `under`"
         )
-    return Found(prove_plan(view, view.policy, report.flow), view.policy, experiment)
+    return Found(prove_plan(view, view.policy, report.flow), view.policy, experiment, report.accepted)
 
 
 def _experiment(library: Library, report: PlanReport) -> Experiment | None:

@@ -66,3 +66,18 @@ def test_the_summary_of_no_command_is_cut_off() -> None:
     text = CliRunner().invoke(app, ["--help"]).output
     commands = text.partition("Commands:")[2].splitlines()
     assert [line for line in commands if line.endswith("...")] == []
+
+
+def test_the_cost_of_a_refused_plan_says_that_it_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.pllm"
+    path.write_text(
+        "pllm 1\nimport std.formats [int8]\nimport std.policies [two_party]\n"
+        "import std.methods [integer_linear]\nplan p under two_party {\n"
+        "  input x: int8[1, 4] from p0\n  weight w: int8[2, 4] public\n"
+        "  y = linear(x, w) using integer_linear\n  output y to p0\n}\n",
+        encoding="utf-8",
+    )
+    assert "the plan is refused" in pllm("cost", str(path))[1]
+    assert "choose a component with a protocol, such as " in pllm("check", "--no-cache", str(path))[1]
+        "encrypted_linear, ", ""
+    )

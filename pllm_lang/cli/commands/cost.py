@@ -21,4 +21,6 @@ def command(target: str) -> int:
         click.echo(str(problem), err=True)
         return BAD_CALL
     click.echo(cost_text(found.proof, found.experiment))
+    if not found.accepted:
+        click.echo("the plan is refused: this is the cost of what could be read", err=True)
     return FOUND_NOTHING

@@ -122,11 +122,13 @@ def _without_protocol(
             reveal_word(stage, step, component, name, parties)
         else:
             reveal_operand(stage, step, component, operator, position, operands[position], parties)
+    proved = [c.name for c in stage.view.library.implementing(step.operator) if c.protocol is not None]
+    known = f", such as {', '.join(sorted(proved))}" if proved else ""
     stage.gaps.leave(
         "placement.no_protocol",
         step.results[0],
         f"`{component.name}` has no protocol text, so nothing shows who learns what in it",
-        "choose a component with a protocol, or write one in a component of your own",
+        f"choose a component with a protocol{known}, or write one in a component of your own",
         "using",
     )
     stage.broken(step.results, step.types)
