@@ -43,14 +43,15 @@ def judge_view(stage: Composed, view: View, whole: bool, gaps: Gaps) -> None:
                 )
             )
         return
-    if len(stage.whole.instances) > MAX_INLINED:
+    out_of_reach = view.verdict is Verdict.UNPROVED and not view.stuck
+    if len(stage.whole.instances) > MAX_INLINED or (out_of_reach and whole):
         _at_fault(stage, coalition, who, gaps)
     elif view.verdict is Verdict.REFUTED or whole:
         gaps.add(_leak(stage, view))
 
 
 def _at_fault(stage: Composed, coalition: frozenset[str], who: str, gaps: Gaps) -> None:
-    """In a long stage: the protocols that have no proof of their own for the coalition's roles."""
+    """Where a stage is too long to be looked at as one text: the protocols without a proof of their own for the roles."""
     seen: set[tuple[p.Protocol, tuple[str, ...]]] = set()
     found = False
     for instance, made in zip(stage.whole.instances, stage.made, strict=True):
