@@ -79,5 +79,3 @@ def test_the_cost_of_a_refused_plan_says_that_it_is_refused(tmp_path: Path) -> N
     )
     assert "the plan is refused" in pllm("cost", str(path))[1]
     assert "choose a component with a protocol, such as " in pllm("check", "--no-cache", str(path))[1]
-        "encrypted_linear, ", ""
-    )
