@@ -24,7 +24,7 @@ from pllm_lang.catalog.records import Clause, Format, OperandSpec, Operator, Par
 from pllm_lang.catalog.tensor import Shape, Tensor, ends, entries, of_known
 from tests.catalog.containment import violations
 from tests.catalog.library import FIXED, operators
-from tests.catalog.uses import LISTS, NUMBERS, POSITIVE
+from tests.catalog.uses import LISTS, NUMBERS, POSITIVE, TABLES
 
 EIGHTH_TURN = 286_602
 """A position that turns the first pair by a quarter of pi and whole turns, to 1e-7: rotation's bound is
@@ -46,7 +46,18 @@ class Ran(msgspec.Struct):
 
 
 MAX_BITS = 3_000
-SPECIAL = (0, 0, 1, -1, 40, -40, Fraction(-127846, 100000), Fraction(-3, 4), Fraction(-7525, 10000), Fraction(1, 2**12))
+SPECIAL = (
+    0,
+    0,
+    1,
+    -1,
+    40,
+    -40,
+    Fraction(-127846, 100000),
+    Fraction(-3, 4),
+    Fraction(-7525, 10000),
+    Fraction(1, 2**12),
+)
 
 
 def bare(name: str, *operands: str) -> Operator:
@@ -76,6 +87,7 @@ def run_plan(seed: int, target: Operator, ops: dict[str, Operator]) -> list[Ran]
     dims = {
         "b": 2,
         "v": 4,
+        "e": 3,
         "d": 4,
         "k": 3,
         "h": 2,
@@ -144,7 +156,7 @@ def entry_source(random: Random, operator: Operator, spec: OperandSpec, dims: di
     if operator.name.startswith("rotary_") and name == "index":
         return (lambda: random.choice([0, 1, 5, EIGHTH_TURN, EIGHTH_TURN])), INDEX
     if name == "index":
-        top = dims["v"] if operator.name == "embedding" else dims["n"] if operator.name == "gather" else 9
+        top = dims[TABLES[operator.name]] if operator.name in TABLES else 9
         return (lambda: random.randrange(top)), INDEX
     if name == "boolean":
         return (lambda: random.randrange(2)), BOOLEAN

@@ -27,7 +27,7 @@ class Use(msgspec.Struct):
 
 
 LEADING = {"s": (2,), "h": (2,), "b": (), "t": (2,)}
-DIMENSIONS = {"b": 2, "v": 4, "d": 4, "k": 3, "m": 2, "n": 3, "t": 3, "u": 4, "h": 2}
+DIMENSIONS = {"b": 2, "v": 4, "d": 4, "k": 3, "m": 2, "n": 3, "t": 3, "u": 4, "h": 2, "e": 3}
 
 
 @st.composite
@@ -60,12 +60,15 @@ def shape_of(spec: OperandSpec, dims: dict[str, int], lead: dict[str, Shape]) ->
     return tuple(shape)
 
 
+TABLES = {"embedding": "v", "gather": "n", "expert_linear": "e", "expert_linear_each": "e"}
+"""The dimension that an index operand chooses from."""
+
 POSITIVE = {"log": "x", "sqrt": "x", "inv_sqrt": "x", "reciprocal": "x", "divide": "y"}
 
 
 def operand_values(operator: Operator, spec: OperandSpec, dims: dict[str, int]):
     if spec.format == Ref("index"):
-        top = dims["v"] if operator.name == "embedding" else dims["n"] if operator.name == "gather" else 9
+        top = dims[TABLES[operator.name]] if operator.name in TABLES else 9
         return st.integers(0, top - 1), INDEX
     if spec.format == Ref("boolean"):
         return st.integers(0, 1), BOOLEAN

@@ -203,6 +203,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "row_broadcast": lambda x: x,
     "col_broadcast": lambda x: x[..., None],
     "subtract_row_max": lambda x: x - x.max(-1, keepdims=True),
+    "top_values": lambda x, k: -np.sort(-x, axis=-1)[..., : round(k)],
     "top_indices": lambda x, k: np.argsort(-x, axis=-1, kind="stable")[..., : round(k)],
     "gather": lambda table, indices: table[indices.astype(int)],
     "permute": lambda x, order: np.transpose(x, ints(order)),

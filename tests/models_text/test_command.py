@@ -48,7 +48,7 @@ def test_a_text_that_is_written_checks(tmp_path: Path) -> None:
         ({"num_hidden_layers": 10**6}, "models.config_refused", "num_hidden_layers"),
         ({"hidden_act": "mystery"}, "models.config_refused", "hidden_act"),
         ({"quantization_config": {"quant_method": "fp8"}}, "models.not_supported", "quantization_config"),
-        ({"model_type": "mixtral", "num_local_experts": 4}, "models.not_supported", "top_k"),
+        ({"model_type": "olmo"}, "models.not_supported", "layer_norm"),
     ],
 )
 def test_a_refusal_is_a_finding_with_the_key(

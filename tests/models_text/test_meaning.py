@@ -46,6 +46,11 @@ FAMILIES: list[tuple[str, Config]] = [
         "llama",
         rope("yarn", theta=50.0, factor=3.0, original_max_position_embeddings=40, attention_factor=0.5),
     ),
+    ("granitemoe", {}),
+    ("mixtral", {}),
+    ("olmoe", {}),
+    ("qwen2_moe", {}),
+    ("qwen3_moe", {}),
     ("mistral", {}),
     ("mistral", {"sliding_window": 3}),
     ("olmo2", {}),
@@ -91,7 +96,8 @@ def families(graph: ModelGraph, text: Text) -> dict[int, Any]:
     source = random_weights(graph)
     found: dict[int, Any] = {}
     for weight, declared in zip(graph.weights, text.plan.weights, strict=True):
-        assert declared.type.shape == weight.shape
+        experts = (weight.experts,) if weight.experts else ()
+        assert declared.type.shape == (*experts, *weight.shape)
         members = [source(weight.name, layer) for layer in weight.layers or (None,)]
         found[declared.value] = members if weight.layers else members[0]
     for state in text.plan.states:

@@ -28,7 +28,10 @@ FAMILIES = [
     "mistral__Mistral-7B-v0.1-no-architectures.json",
     "phi__phi-2-msft.json",
     "phi3__phi-4.json",
+    "phi3__Phi-4-mini-instruct.json",
     "qwen2__Qwen2.5-0.5B.json",
+    "qwen2_moe__Qwen1.5-MoE-A2.7B-Chat.json",
+    "qwen3_moe__Qwen3-235B-A22B.json",
     "qwen3__Qwen3-0.6B.json",
 ]
 NOT_WRITTEN = {"text.operator", "text.quantization", "text.carried"}
@@ -99,9 +102,9 @@ def test_every_lowered_config_is_written_or_refused_by_name(file: str) -> None:
         assert opened(text).findings == ()
 
 
-def test_dense_decoders_are_written() -> None:
+def test_more_than_half_are_written() -> None:
     written = [file for file in lowered_configs() if isinstance(_text(lowered(file).graph), str)]
-    assert len(written) >= 50
+    assert len(written) >= 57
 
 
 def test_a_batch_is_refused_by_name() -> None:

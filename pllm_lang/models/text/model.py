@@ -88,7 +88,7 @@ def _lines(graph: ModelGraph, name: str) -> Iterator[str]:
     yield f"plan {name} {{"
     for weight, family in weights:
         yield f"## {weight.name}"
-        yield f"weight {family.name}{_members(family)}: {dtype}{_shape(weight.shape)} public"
+        yield f"weight {family.name}{_members(family)}: {dtype}{_shape(_stacked(weight))} public"
     yield ""
     for state, family in states:
         yield f"state {family.name}{_members(family)}: f32{_shape(state.shape)} @ client"
@@ -120,6 +120,11 @@ def _merge_states(states: Iterable[State]) -> list[State]:
 
 def _members(family: Family) -> str:
     return f"[0..<{len(family.layers)}]" if family.layers else ""
+
+
+def _stacked(weight: Weight) -> Shape:
+    """All experts of a layer as one tensor, experts first."""
+    return (weight.experts, *weight.shape) if weight.experts else weight.shape
 
 
 def _shape(shape: Shape) -> str:

@@ -10,6 +10,14 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from pllm_lang.models.graph import Op
+from pllm_lang.models.text.experts import (
+    write_expert_linear,
+    write_expert_sum,
+    write_gather,
+    write_mul,
+    write_normalize_sum,
+    write_top_k,
+)
 from pllm_lang.models.text.number import number
 from pllm_lang.models.text.rotary import write_rotary
 from pllm_lang.models.text.writer import Writer, refuse_operator
@@ -72,10 +80,11 @@ def _scale(writer: Writer, op: Op) -> None:
     writer.step(writer.result(op), f"scale_by_root({source}, factor: {factor}, root: {root})")
 
 
-def _softmax(writer: Writer, op: Op) -> None:
-    if op.attributes.get("axis") != -1:
-        raise refuse_operator(op, "a softmax over another axis than the last")
-    writer.step(writer.result(op), f"softmax({writer.operand(op.inputs[0])})")
+def _over_rows(writer: Writer, op: Op) -> None:
+    """`softmax`; a router's `sigmoid` states its axis as well."""
+    if op.attributes.get("axis", -1) != -1:
+        raise refuse_operator(op, f"{op.operator} over another axis than the last has no form in the library")
+    writer.step(writer.result(op), f"{op.operator}({writer.operand(op.inputs[0])})")
 
 
 def _rms_norm(writer: Writer, op: Op) -> None:
@@ -227,13 +236,20 @@ def _mask(writer: Writer, op: Op) -> None:
 _NONE: tuple[str, ...] = ()
 _WRITERS: dict[str, tuple[Write, tuple[str, ...], tuple[str, ...] | None]] = {
     **dict.fromkeys(
-        ("add", "mul", "sigmoid", "silu", "gelu", "gelu_tanh", "quick_gelu", "relu", "relu_squared"),
+        ("add", "silu", "gelu", "gelu_tanh", "quick_gelu", "relu", "relu_squared"),
         (_entrywise, _NONE, _NONE),
     ),
+    "sigmoid": (_over_rows, _NONE, ("axis",)),
+    "mul": (write_mul, _NONE, _NONE),
     "softcap": (_softcap, _NONE, ("cap",)),
     "clamp": (_clamp, _NONE, ("low", "high")),
     "scale": (_scale, _NONE, ("factor", "root")),
-    "softmax": (_softmax, _NONE, ("axis",)),
+    "softmax": (_over_rows, _NONE, ("axis",)),
+    "top_k": (write_top_k, _NONE, ("k",)),
+    "gather": (write_gather, _NONE, _NONE),
+    "normalize_sum": (write_normalize_sum, _NONE, ("eps",)),
+    "expert_linear": (write_expert_linear, ("weight",), _NONE),
+    "expert_sum": (write_expert_sum, _NONE, _NONE),
     "rms_norm": (_rms_norm, ("weight",), ("eps", "offset")),
     "layer_norm": (_layer_norm, ("weight", "bias"), ("eps",)),
     "embedding": (_embedding, ("weight",), ("offset",)),

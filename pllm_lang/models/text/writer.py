@@ -48,7 +48,8 @@ class Place(msgspec.Struct, frozen=True):
 
 class Writer:
     """Writes the ops of one body. `renamed` gives the names of values that go in and come out, `written`
-    the state that keeps an op's result, `lengths` the least and greatest length of a sequence after this stage."""
+    the state that keeps an op's result, `lengths` the least and greatest length of a sequence after this stage.
+    `chosen` says of which scores an op has chosen, and what the chosen scores are called."""
 
     def __init__(
         self,
@@ -67,8 +68,10 @@ class Writer:
         self.renamed = dict(renamed)
         self.written = written
         self.lengths = lengths
+        self.chosen: dict[str, tuple[str, str]] = {}
         self.shapes = dict(shapes)
         self._inputs = frozenset(shapes) - frozenset(renamed)
+        self._made: dict[str, Op] = {}
         self._weights = weights
         self._states = states
 
@@ -77,12 +80,15 @@ class Writer:
         self.lines.append(f"{result} = {call} @ client" if "(" in call else f"{result} = {call}")
 
     def result(self, op: Op, part: str = "") -> str:
-        """The name of an op's result, or of an intermediate `part` of it."""
-        if not part:
-            self.shapes[op.name] = op.shape
-            if op.name in self.renamed:
-                return self.renamed[op.name]
-        return self._numbered(result_name(op.name) + (f"_{part}" if part else ""))
+        """The name of an op's result, or of an intermediate `part` of it. Where two ops of a graph's body have one name,
+        the later is numbered; who reads the name after it means the later."""
+        if part:
+            return self._numbered(f"{result_name(op.name)}_{part}")
+        self.shapes[op.name] = op.shape
+        if self._made.setdefault(op.name, op) is not op:
+            self._made[op.name] = op
+            self.renamed[op.name] = self._numbered(f"{result_name(op.name)}_again")
+        return self.renamed.get(op.name) or self._numbered(result_name(op.name))
 
     def operand(self, name: str) -> str:
         if name in self._inputs:
