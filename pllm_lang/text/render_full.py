@@ -15,6 +15,9 @@ from pllm_lang.text.source import Source
 from pllm_lang.text.style import PLAIN, Style, severity_style
 from pllm_lang.text.visible import visible
 
+MAX_VALUE = 160
+"""Characters of one value of a finding's data."""
+
 
 def render_full(findings: Iterable[Finding], sources: Mapping[str, Source], style: Style = PLAIN) -> str:
     """All findings, a blank line behind each, and the summary. Empty where nothing was found."""
@@ -74,9 +77,15 @@ def _remarks(finding: Finding) -> Iterator[str]:
     if finding.count > 1:
         yield f"the same at {finding.count} places"
     if finding.data:
-        yield ", ".join(f"{key.replace('_', ' ')}: {visible(value)}" for key, value in finding.data.items())
+        shown = {key: shortened(visible(value)) for key, value in finding.data.items()}
+        yield ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in shown.items())
     yield from (f"note: {visible(note)}" for note in finding.notes)
     if finding.help:
         yield f"help: {visible(finding.help)}"
     yield from (f"fix{'' if fix.safe else ' (unsafe)'}: {visible(fix.title)}" for fix in finding.fixes)
     yield f"see: pllm explain {finding.code}"
+
+
+def shortened(value: str) -> str:
+    """A value that a line can hold; JSON has all of it."""
+    return value if len(value) <= MAX_VALUE else f"{value[: MAX_VALUE - 4]} ..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pllm_lang.catalog.expr import NOWHERE, Origin
@@ -11,6 +12,11 @@ from pllm_lang.verify.protocol.report import Correctness, ProtocolReport, View
 from pllm_lang.verify.protocol.report import Finding as ProverFinding
 
 MAX_LABELS = 6
+
+MAX_SHOWN = 4
+"""Entries of a tensor that a note shows; the data of the finding have all."""
+
+_LONG = re.compile(r"[0-9]{13,}")
 
 UNFINISHED = ("protocol.knowledge", "protocol.missing-output", "protocol.misfit")
 """Findings that leave a result without a term; that it is not shown to be right says nothing more then."""
@@ -116,9 +122,19 @@ def leak_notes(view: View) -> Iterator[str]:
         for term in view.stuck[:MAX_LABELS]:
             yield f"left over: {term}"
         return
-    first, second = (", ".join(row) or "the same" for row in leak.inputs)
+    first, second = (", ".join(map(_briefly, row)) or "the same" for row in leak.inputs)
+    values = [_briefly(str(value)) for value in leak.values]
     where = f" ({leak.setting})" if leak.setting else ""
-    yield f"executed{where}: {leak.values[0]} with {first}; {leak.values[1]} with {second}"
+    yield f"executed{where}: {values[0]} with {first}; {values[1]} with {second}"
+
+
+def _briefly(text: str) -> str:
+    """At most MAX_SHOWN entries of a tensor, and the ends of long numbers."""
+    name, bracket, rest = text.partition("[")
+    entries = rest.rstrip("]").split(", ") if bracket else []
+    if len(entries) > MAX_SHOWN:
+        text = f"{name}[{', '.join(entries[:MAX_SHOWN])}, ... {len(entries)} entries]"
+    return _LONG.sub(lambda found: f"{found[0][:4]}..{found[0][-4:]}", text)
 
 
 def leak_data(view: View) -> dict[str, str]:
