@@ -131,7 +131,7 @@ def _id_findings(records: Mapping[str, AnyRecord], shipped: Library) -> list[Fin
     return [
         Finding(
             "records.duplicate_id",
-            f'the id "{later.id}" belongs to `{earlier.module}.{earlier.name}` already',
+            f'the id "{later.id}" belongs to `{earlier.name}` already',
             Span(later.origin.file, later.origin.start, later.origin.end),
             labels=(
                 Label(

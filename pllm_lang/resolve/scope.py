@@ -82,7 +82,7 @@ class _Table:
         name, local = item.name.id, local_name(item)
         kind = offered.kinds.get(name)
         if kind is None:
-            message = f"`{imported.module}` declares no `{name}`"
+            message = f"`{_shown(imported.module)}` declares no `{name}`"
             span = node_span(file, imported.decl, item.name)
             help_ = did_you_mean(name, offered.kinds) or _offers(offered)
             self.findings.append(Finding("names.unknown", message, span, help=help_))
@@ -101,6 +101,11 @@ class _Table:
         if hidden is not None and hidden.module != binding.module:
             self.findings.append(_shadows(name, span, hidden))
         return True
+
+
+def _shown(module: str) -> str:
+    """A module as an import writes it: `std.formats`, `shared/policy.pllm`."""
+    return f"{module[2:]}.pllm" if module.startswith("./") else module
 
 
 def _offers(offered: Exports) -> str:
