@@ -9,11 +9,12 @@ import pytest
 
 from pllm_lang.catalog.load import shipped_library
 from pllm_lang.catalog.records import Component
+from pllm_lang.ir import protocol as ir
 from pllm_lang.ir.lower.protocol import lower_protocol
 from pllm_lang.verify.narrations.check import check_component
 from pllm_lang.verify.narrations.examples import settings
 from pllm_lang.verify.protocol.execute import execute
-from pllm_lang.verify.protocol.instances import with_sizes
+from pllm_lang.verify.protocol.instances import with_rings, with_sizes
 from pllm_lang.verify.protocol.sizes import symbols_of
 from pllm_lang.verify.protocol.witness import output_right, random_inputs
 from tests.narrations.slips import slips
@@ -86,6 +87,27 @@ def test_executed_from_the_text(key: str) -> None:
             run = execute(small, {}, inputs, lambda _, rng=rng: rng)
             assert run.aborted == ()
             assert all(output_right(small, output.name, inputs, run) for output in small.outputs)
+
+
+SMALL = sorted(
+    key
+    for key, component in NARRATED.items()
+    if not component.primitive and not component.reveals and component.implements[0] != "std.operators.cast"
+)
+
+
+@pytest.mark.parametrize("modulus", [4, 8])
+@pytest.mark.parametrize("key", SMALL)
+def test_executed_over_small_rings(key: str, modulus: int) -> None:
+    """The same text modulo 4 and 8, with two entries an axis: a hundred runs each."""
+    protocol = lowered(NARRATED[key])[0]
+    symbols = {s for i in protocol.inputs for d in i.type.shape for s in symbols_of(d)}
+    small = with_rings(with_sizes(protocol, dict.fromkeys(symbols, 2)), lambda _: ir.Ring(modulus))
+    for seed in range(100):
+        rng = Random(seed)
+        inputs = random_inputs(small, rng)
+        run = execute(small, {}, inputs, lambda _, rng=rng: rng)
+        assert all(output_right(small, output.name, inputs, run) for output in small.outputs)
 
 
 def lowered(component: Component):
