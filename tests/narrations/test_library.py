@@ -110,6 +110,26 @@ def test_executed_over_small_rings(key: str, modulus: int) -> None:
         assert all(output_right(small, output.name, inputs, run) for output in small.outputs)
 
 
+@pytest.mark.parametrize("name", ["cast_masked", "cast_two_party_local"])
+def test_a_cut_is_within_one_unit(name: str) -> None:
+    """2^range bounds the value; the chance of a wrap is 2^(40 - 128), the mask hides and then comes off."""
+    protocol = with_sizes(lowered(NARRATED[f"std.protocols.{name}"])[0], {"s": 1})
+    limit, cut = 1 << protocol.inputs[0].range_bits, protocol.outputs[0].scale_bits
+    ring = protocol.outputs[0].type.number
+    assert isinstance(ring, ir.Ring)
+    assert cut == 18
+    for seed in range(200):
+        rng = Random(seed)
+        value = rng.randrange(1 - limit, limit)
+        inputs = random_inputs(protocol, rng)
+        share = inputs["x.p0", 1]
+        inputs["x.p1", 1] = type(share)((1,), ((value - share.entries[0]) % share.modulus,), share.modulus)
+        outputs = execute(protocol, {}, inputs, lambda _, rng=rng: rng).outputs[0]
+        total = (outputs["p0", "y.p0"].entries[0] + outputs["p1", "y.p1"].entries[0]) % ring.modulus
+        total -= ring.modulus if 2 * total > ring.modulus else 0
+        assert abs(total - value / 2**cut) <= 1
+
+
 def lowered(component: Component):
     operator = LIBRARY.operator(component.implements[0])
     found = [
