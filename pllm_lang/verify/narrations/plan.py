@@ -152,6 +152,11 @@ def _add(
 def _adversaries(view: PlanView, policy: Policy, stages: tuple[Composed, ...], gaps: Gaps) -> None:
     """Against anybody stronger than semi-honest a proof of views is not enough: the record has to declare that the
     component is secure there, and the policy to require the claim `<kind>-security`, which assurance records meet."""
+    if not any(rule.count for rule in policy.adversaries):
+        text = f"`{policy.name}` names no adversary that corrupts anybody, so nothing is proved of what anybody sees"
+        gaps.leave(
+            "placement.adversary", -1, text, "write `adversary semi_honest corrupts 1 of [...]`", "plan"
+        )
     stronger = sorted({rule.kind for rule in policy.adversaries} - {"semi_honest"})
     used = {made.key: made.subject for stage in stages for made in stage.made if made.key}
     for kind in stronger:
@@ -218,16 +223,16 @@ def _assumption(one: p.Assumption, subject: int, name: str, asked: int, gaps: Ga
 
 # ---- pattern ----
 def _pattern(view: PlanView, policy: Policy, stages: tuple[Composed, ...], gaps: Gaps) -> None:
-    """Who takes part learns sizes, which stages run and when they stop, unless it drives the plan by its own input."""
-    drivers = {given.owner for given in view.plan.inputs} | {
-        g.owner for s in view.plan.stages for g in s.inputs
-    }
+    """Who takes part learns sizes, which stages run and when they stop, unless the plan is driven by its inputs alone:
+    where two parties bring some, each learns how long the other's are."""
+    given = (*view.plan.inputs, *(one for stage in view.plan.stages for one in stage.inputs))
+    owners = {one.owner for one in given} - {""}
     asked = ["lengths"]
     if len(view.plan.stages) > 1:
         asked += ["stages", "stop"]
     for party in policy.parties:
         subject = next((s for stage in stages if (s := _takes_part(stage, party)) is not None), None)
-        if subject is None or party in drivers:
+        if subject is None or owners == {party}:
             continue
         missing = [word for word in asked if word not in policy.learns.get(party, ())]
         if missing:
