@@ -24,13 +24,16 @@ from pllm_lang.models.wrappers import DEFAULT_TEXT_TYPES  # noqa: E402
 from tests.models.published import DATA, index  # noqa: E402
 from tests.models.test_parameter_counts import EXCEPTIONS, STATED, counts, unit  # noqa: E402
 from tests.models.tiny_configs import CHANGES, TINY  # noqa: E402
+from tests.models_text.test_meaning import FAMILIES as WRITTEN  # noqa: E402
 
 HERE = Path(__file__).parent
 NOTICE = "<!-- Written by docs/models/generate.py. Do not edit. -->\n"
 TESTS = "tests/models/"
 
-CHECKED: dict[str, str] = {}
-"""Families of which a complete experiment is checked, with the test that does it."""
+CHECKED: dict[str, str] = {
+    ADAPTERS[model_type][0]: "in the clear (tests/models_text)" for model_type, _ in WRITTEN
+}
+"""Families whose text is checked, with the test that does it."""
 EXECUTABLE: dict[str, str] = {}
 """Families of which a locked plan is run, with the test that does it."""
 

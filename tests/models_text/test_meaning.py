@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pllm_lang.cli.checking import check_files
 from pllm_lang.models import ModelGraph
 from pllm_lang.models.text.model import model_text
 from pllm_lang.runtime.semantic.reference import generate
@@ -30,8 +31,20 @@ def longrope(original: int) -> Config:
 
 
 FAMILIES: list[tuple[str, Config]] = [
+    ("arcee", {}),
     ("cohere", {}),
+    ("cohere2", {}),
+    ("ernie4_5", {}),
+    ("exaone", {}),
     ("exaone4", {}),
+    ("glm", {}),
+    ("glm4", {}),
+    ("helium", {}),
+    ("internlm3", {}),
+    ("olmo3", {}),
+    ("seed_oss", {}),
+    ("gpt_bigcode", {}),
+    ("persimmon", {}),
     ("gemma", {}),
     ("gemma2", {}),
     ("gemma3_text", {}),
@@ -79,6 +92,14 @@ def test_text_and_graph_give_the_same_logits(model_type: str, change: Config) ->
     ours = run(graph, text, tokens, steps)
     assert np.std(theirs) > 0.05
     assert np.abs(np.array(theirs) - np.array(ours)).max() < TOLERANCE
+
+
+@pytest.mark.parametrize("model_type", sorted({model_type for model_type, _ in FAMILIES}))
+def test_the_text_of_every_family_is_accepted(model_type: str) -> None:
+    text = model_text(graph_of({"model_type": model_type} | TINY[model_type]))
+    checked = check_files(["/nowhere/model.pllm"], "/nowhere", {"/nowhere/model.pllm": text})
+    assert [found.message for found in checked.findings] == []
+    assert [report.accepted for report in checked.reports] == [True]
 
 
 def run(graph: ModelGraph, text: Text, tokens: Any, steps: Any) -> list[Any]:
