@@ -23,6 +23,9 @@ LIFETIMES: dict[str, p.Lifetime] = {
     "weights": "weights",
 }
 
+COUNTER = "counter"
+"""The part of a label that never repeats."""
+
 
 def statements(lines: tuple[ProtocolLine, ...], phase: p.Phase, scope: Scope) -> Iterator[p.Statement]:
     """The statements of a phase; a line without a meaning is reported and left out."""
@@ -97,11 +100,12 @@ def _via(line: ProtocolLine, scope: Scope) -> p.ViaMessage | p.ViaPrf:
 
 
 def _label(expr: Expr) -> str:
+    """The word `counter` as it is; a text that reads the same is quoted, as it never changes."""
     match expr:
         case Text():
-            return expr.value
+            return expr.value if expr.value != COUNTER else f'"{COUNTER}"'
         case Ref(name="counter"):
-            return "counter"
+            return COUNTER
         case _:
             raise MalformedError("protocol.malformed", "a label is a text, or the word `counter`")
 
