@@ -99,15 +99,11 @@ class _Subject(msgspec.Struct):
         module = self.project.modules.get(self.record.module)
         if isinstance(value, ex.Ref):
             return self._declared(value.name)
-        if (
-            module is not None
-            and isinstance(value, ex.Apply)
-            and value.fn.rpartition(".")[2] == "huggingface"
-        ):
-            path = value.args[0] if value.args else None
-            found = module.configs.get(path.value) if isinstance(path, ex.Text) else None
-            return found or "the model's config could not be read"
-        return "this form of a model cannot be checked yet"
+        match value:
+            case ex.Apply(fn="huggingface", args=(ex.Text(value=path),), named=()) if module is not None:
+                return module.configs.get(path) or "the model's config could not be read"
+            case _:
+                return "this form of a model cannot be checked yet"
 
     def _declared(self, key: str) -> ConfigFile | str:
         name, _, short = key.rpartition(".")
