@@ -78,6 +78,7 @@ def of_known(known: Known) -> Tensor:
 
 def constant(shape: Shape, value: Entry) -> Tensor:
     """Every entry is `value`."""
+    spend(n_rows(shape) + row_length(shape))
     return Tensor(shape, ((value,) * row_length(shape),), (0,) * n_rows(shape))
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import msgspec
 
-from pllm_lang.catalog.evaluate import term
+from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Apply, Expr, Item
 from pllm_lang.catalog.facts import Facts, Interval
-from pllm_lang.exact.number import normal
+from pllm_lang.exact.number import normal, power
 from pllm_lang.ir.plan import UNKNOWN, TensorType
 from pllm_lang.verify.limits import centred, inside
 from pllm_lang.verify.view import PlanView, StepView
@@ -44,10 +44,10 @@ def ring_modulus(ring: Expr, view: StepView) -> int | None:
     if not isinstance(ring, Apply) or ring.fn != "ring":
         return None
     named = dict(ring.named)
-    size = term(named.get("modulus") or ring.args[0], view.env)
-    if size is None or size.low != size.high or not isinstance(size.low, int):
-        return None
-    return size.low if "modulus" in named else 2**size.low
+    stated = named.get("modulus") or next(iter(ring.args), None)
+    size = None if stated is None else exact_term(stated, view.env)
+    modulus = size if size is None or "modulus" in named else power(2, size)
+    return modulus if isinstance(modulus, int) and modulus >= 2 else None
 
 
 def carried_values(view: StepView, plan: PlanView) -> Iterator[Carried]:

@@ -13,6 +13,7 @@ import msgspec
 from pllm_lang.catalog.apply import run as run_expression
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.formats import ulp
+from pllm_lang.catalog.tensor import MAX_OPERATIONS, n_rows, row_length
 from pllm_lang.exact.number import exact
 from pllm_lang.ir.plan import UNKNOWN, TensorType
 from pllm_lang.ir.source_map import SourceMap
@@ -77,7 +78,7 @@ def _search(
 
 
 def _free(plan: PlanView, cone: frozenset[int], types: dict[int, TensorType]) -> list[Free] | None:
-    """The values that a witness chooses, None where one of them has no range to choose from."""
+    """The values that a witness chooses, None where one of them has no range to choose from or is too large."""
     given = [*plan.plan.inputs, *plan.plan.weights, *plan.plan.states]
     given += [one for stage in plan.plan.stages for one in stage.inputs]
     found: list[Free] = []
@@ -87,9 +88,10 @@ def _free(plan: PlanView, cone: frozenset[int], types: dict[int, TensorType]) ->
                 return None
             format_ = plan.format_of(one.type)
             facts = given_facts(format_, one)
-            if facts.range is None:
+            shape = types[one.value].shape
+            if facts.range is None or n_rows(shape) + row_length(shape) > MAX_OPERATIONS:
                 return None
-            found.append(Free(one.value, types[one.value].shape, format_, facts))
+            found.append(Free(one.value, shape, format_, facts))
     return found
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.catalog.facts import Facts
+from pllm_lang.catalog.records import Component
 from pllm_lang.exact.number import text
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.carrier import Carried, carried_values
+from pllm_lang.verify.carrier import Carried, carried_values, ring_modulus
 from pllm_lang.verify.hints import norm_hints
 from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
 from pllm_lang.verify.numbers import shown, shown_range
@@ -21,12 +22,32 @@ CODE = "bounds.carrier"
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     """Entering and leaving a carrier is an embedding and its centred lift; both owe the range."""
+    component = view.component
+    if (
+        component is not None
+        and component.carrier is not None
+        and ring_modulus(component.carrier, view) is None
+    ):
+        yield _no_ring(component)
     carried_names: set[str] = set()
     for carried in carried_values(view, plan):
         carried_names.add(carried.name)
         yield _off_grid(carried) if _between(carried, view, plan) else _judge(view, carried, carried.facts)
     if view.component is not None and not in_the_clear(view):
         yield from _nowhere(view, plan, carried_names)
+
+
+def _no_ring(component: Component) -> Obligation:
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        0,
+        part="using",
+        message=f"the carrier of `{component.name}` is no ring that is known here",
+        term=component.name,
+        clause=component.origin,
+        help="write `carrier: ring(bits)` or `carrier: ring(modulus: q)`, with a whole number of at least 2 residues",
+    )
 
 
 def _nowhere(view: StepView, plan: PlanView, carried_names: set[str]) -> Iterator[Obligation]:
