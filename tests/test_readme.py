@@ -16,11 +16,18 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
+def anywhere(output: str) -> str:
+    """The output without the line of the library's record, which moves whenever the library grows above it."""
+    found = re.search(r"^  ::: std/methods\.pllm:(\d+):", output, re.MULTILINE)
+    assert found is not None
+    return output.replace(f"pllm:{found[1]}:", "pllm:N:").replace(f"\n{found[1]} |", "\nN |")
+
+
 def test_the_refused_plan_gives_the_output_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "layer.pllm").write_text(blocks("pllm")[0], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["check", "--no-cache", "layer.pllm"], standalone_mode=False)
-    assert result.output == blocks("text")[0]
+    assert anywhere(result.output) == anywhere(blocks("text")[0])
     assert result.return_value == 1
 
 
