@@ -59,10 +59,13 @@ def _in_ring(found: Typed, number: p.Number, result: str) -> p.Expr:
 
 def _meant(expr: Expr, scope: Scope) -> tuple[Typed, int]:
     """The polynomial and the bits that a division cuts off, or the operator as a whole."""
+    scope.in_meaning = True
     try:
         return _polynomial(expr, scope)
     except MalformedError:
         return _whole(scope), 0
+    finally:
+        scope.in_meaning = False
 
 
 def _whole(scope: Scope) -> Typed:

@@ -60,7 +60,7 @@ class FollowsError(MalformedError):
 
 class Scope:
     """Everything that lines refer to. `values` are variables by name, whoever holds them; `lost` are names that a
-    malformed line should have made."""
+    malformed line should have made; `in_meaning` while what the operator means is read, and no line."""
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class Scope:
         self.values: dict[str, Typed] = {}
         self.keys: set[str] = set()
         self.lost: set[str] = set()
+        self.in_meaning = False
         self.origins: list[Origin] = []
         self.findings: list[Finding] = []
 

@@ -60,12 +60,25 @@ def _is_literal(expr: Expr, scope: Scope) -> bool:
 
 
 def _literal(expr: Expr, scope: Scope, like: Typed | None) -> Typed:
-    value = whole_number(expr, "a number in a protocol", scope)
+    """A number of a protocol line counts in the ring's units; one of a meaning is a real number, so it has the scale
+    of the value beside it."""
+    scaled = scope.in_meaning and like is not None and like.scale
+    value = _on_grid(expr, like.scale or 0, scope) if like is not None and scaled else None
+    if value is None:
+        value = whole_number(expr, "a number in a protocol", scope)
     if like is None:
         raise MalformedError(
             "protocol.malformed", f"the number {value} stands alone, so nothing gives it a type"
         )
-    return Typed(p.Const(value, like.type), like.number, like.shape, None)
+    return Typed(p.Const(value, like.type), like.number, like.shape, like.scale if scaled else None)
+
+
+def _on_grid(expr: Expr, scale: int, scope: Scope) -> int:
+    value = number_of(expr, scope)
+    raw = None if value is None else value * 2**scale
+    if raw is None or raw != int(raw):
+        raise MalformedError("protocol.malformed", f"this is no number with {scale} fraction bits")
+    return int(raw)
 
 
 def _applied(expr: Apply, scope: Scope, like: Typed | None) -> Typed:
