@@ -36,7 +36,7 @@ JudgeStep = Callable[[PlanView, Step, list[Facts], list[TensorType], list[Placem
 JudgeNode = Callable[[PlanView, StateWrite | Requirement, dict[int, Facts]], Iterable[Obligation]]
 
 
-MAX_WALKED_AGAIN = 12_000
+MAX_WALKED_AGAIN = 8_000
 """Of these, steps in turns of a repeat that no earlier turn stands for: their facts grow from turn to turn."""
 
 

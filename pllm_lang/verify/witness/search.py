@@ -78,8 +78,13 @@ def _search(
 
 
 def _free(plan: PlanView, cone: frozenset[int], types: dict[int, TensorType]) -> list[Free] | None:
-    """The values that a witness chooses, None where one of them has no range to choose from or is too large."""
-    given = [*plan.plan.inputs, *plan.plan.weights, *plan.plan.states]
+    """The values that a witness chooses, None where one of them has no range to choose from or is too large.
+
+    What depends on a state has no witness: nothing shows that a run reaches the state that would be chosen.
+    """
+    if any(state.value in cone for state in plan.plan.states):
+        return None
+    given = [*plan.plan.inputs, *plan.plan.weights]
     given += [one for stage in plan.plan.stages for one in stage.inputs]
     found: list[Free] = []
     for one in given:
