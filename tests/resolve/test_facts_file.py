@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pllm_lang.resolve.facts_file import read_config, read_facts
-from pllm_lang.resolve.files import Unreadable
 from pllm_lang.resolve.modules import FactsFile, Measured
 from pllm_lang.resolve.project import load
+from pllm_lang.text.regular_file import Unreadable
 
 CHECKPOINT = "sha256:" + "0" * 64
 

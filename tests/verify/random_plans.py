@@ -88,7 +88,7 @@ def apply(operator: str, operands: list[Matrix]) -> Matrix:
     raise AssertionError(operator)
 
 
-def _each(a: Matrix, b: Matrix, f) -> Matrix:  # noqa: ANN001
+def _each(a: Matrix, b: Matrix, f) -> Matrix:
     return tuple(tuple(f(x, y) for x, y in zip(r, s, strict=True)) for r, s in zip(a, b, strict=True))
 
 
