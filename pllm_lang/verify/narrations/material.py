@@ -65,7 +65,7 @@ def _stock_for(need: Need, stocks: tuple[Stock, ...]) -> Stock | None:
     of_kind = [stock for stock in stocks if kind_of(stock.of) in kinds]
 
     def fits(stock: Stock) -> tuple[bool, bool]:
-        return stock.ring_bits == str(need.ring_bits), stock.provider.rsplit(".", 1)[-1] in need.providers
+        return str(need.ring_bits) in _rings(stock), stock.provider.rsplit(".", 1)[-1] in need.providers
 
     return max(of_kind, key=fits, default=None)
 
@@ -90,8 +90,9 @@ def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> I
         yield Obligation(
             "material.shortage", Verdict.PROVED, need.subject, part=name, evidence=(f"{need.count} of {had}",)
         )
-    if stock.ring_bits and stock.ring_bits != str(need.ring_bits):
-        text = f"`{need.bundle}` is used in a ring of {need.ring_bits} bits, and `{name}` was made for {stock.ring_bits}"
+    other = [bits for bits in _rings(stock) if bits != str(need.ring_bits)]
+    if other:
+        text = f"`{need.bundle}` is used in a ring of {need.ring_bits} bits, and `{name}` was made for {other[0]}"
         yield _refuse(
             "material.ring", need, text, "issue material for the ring that the component computes in"
         )
@@ -106,6 +107,12 @@ def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> I
         text = f"nothing says that `{name}` was never used before"
         help_ = "write `fresh: true` in the stock, if its ledger shows it"
         yield Obligation("material.used_before", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+
+
+def _rings(stock: Stock) -> list[str]:
+    """What the stock says of its ring, in `ring_bits` or in `of: triple(ring: 64)`."""
+    said = dict(stock.of.named).get("ring") if isinstance(stock.of, Apply) else None
+    return [bits for bits in (stock.ring_bits, getattr(said, "value", "")) if bits]
 
 
 def _bound(need: Need, stock: Stock, checkpoints: set[str]) -> Iterator[Obligation]:

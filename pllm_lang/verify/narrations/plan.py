@@ -26,6 +26,7 @@ from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.material import runs_of
 from pllm_lang.verify.narrations.told import HELP, UNFINISHED, line_of, used_twice
 from pllm_lang.verify.narrations.under_way import IDEAL, TooManyInstancesError
+from pllm_lang.verify.narrations.uniform import not_uniform
 from pllm_lang.verify.narrations.views import judge_view, view_of
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.prove import prove_protocol
@@ -62,6 +63,12 @@ def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
     _adversaries(view, policy, stages, gaps)
     for stage in stages:
         _protocols(stage, gaps)
+        for made, value in not_uniform(stage):
+            text = f"it is right for uniform shares only, and those of `{value}` are not shown to be uniform"
+            help_ = (
+                "share or multiply the value with fresh draws first, or cut it with an interactive protocol"
+            )
+            gaps.leave("protocol.wrong_result", made.subject, text, help_, "using")
     whole = all(o.verdict is Verdict.PROVED for o in gaps.found.values())
     if whole and any(stage.incomplete for stage in stages):
         whole = False
