@@ -23,7 +23,7 @@ from pllm_lang.syntax.nodes import Plan
 from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding, Severity, Span
 from pllm_lang.text.source import Source
-from pllm_lang.verify.check import PlanReport, check_experiment, check_plan
+from pllm_lang.verify.check import PlanReport, check_experiment, check_plan, no_errors
 
 
 class ProtocolReport(msgspec.Struct, frozen=True):
@@ -69,7 +69,12 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
     project = opened.project
     broken = _broken_files(opened.findings)
     main = [module for name in project.main if (module := project.modules[name]).source.name not in broken]
-    reports = tuple(report for module in main for report in check_module(project, opened.library, module))
+    sound = no_errors(opened.findings)
+    reports = tuple(
+        report if sound else msgspec.structs.replace(report, accepted=False)
+        for module in main
+        for report in check_module(project, opened.library, module)
+    )
     protocols = tuple(report for module in main for report in check_protocols(module, opened.library))
     findings = [
         *(finding for finding in opened.findings if _is_own(finding, broken)),

@@ -174,3 +174,17 @@ def test_check_loads_nothing_heavy(folder: Path) -> None:
     }
     pllm(folder, "check", "good.pllm")
     assert not loaded(folder, "check", "good.pllm") & {"lark", "rich", "click", "msgspec", "numpy"}
+
+
+def test_a_plan_beside_a_broken_policy_is_not_called_accepted(folder: Path) -> None:
+    (folder / "loose.pllm").write_text(
+        GOOD.replace(
+            "import std.formats [int8]\n", "import std.formats [int8]\nimport std.policies [client_server]\n"
+        )
+        + "\npolicy loose tightens client_server {\n  security: { computational: 80 }\n}\n"
+    )
+    done = pllm(folder, "check", "--format", "json", "loose.pllm")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert "policies.loosened" in {finding["code"] for finding in document["findings"]}
+    assert [plan["verdict"] for plan in document["plans"]] == ["refused"]

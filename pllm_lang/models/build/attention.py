@@ -90,7 +90,11 @@ def _project_fused(body: Body, spec: Attention, source: str) -> tuple[str, str, 
 
 
 def _clip(body: Body, name: str, spec: Attention, source: str) -> str:
-    return body.op(name, "clamp", (source,), body.shape(source), low=f"-{spec.clip}", high=spec.clip) if spec.clip else source
+    return (
+        body.op(name, "clamp", (source,), body.shape(source), low=f"-{spec.clip}", high=spec.clip)
+        if spec.clip
+        else source
+    )
 
 
 def _norm_projections(body: Body, spec: Attention, query: str, key: str) -> tuple[str, str]:

@@ -73,9 +73,7 @@ def _route(body: Body, spec: Experts, source: str) -> tuple[str, str]:
     if router.late:
         mix = body.op("late_scores", router.score, (mix,), shape, axis=-1)
     if router.normalize:
-        extra: dict[str, Attribute] = (
-            {"eps": router.normalize_epsilon} if router.normalize_epsilon else {}
-        )
+        extra: dict[str, Attribute] = {"eps": router.normalize_epsilon} if router.normalize_epsilon else {}
         mix = body.op("normalized_scores", "normalize_sum", (mix,), shape, given=extra)
     mix = body.scale("scaled_scores", Scale(router.scale), mix)
     if router.expert_scale:

@@ -99,7 +99,9 @@ class Body:
             weights["weight"] = self.weight(f"{module}.weight", (shape[-1],))
         if norm.bias:
             weights["bias"] = self.weight(f"{module}.bias", (shape[-1],))
-        return self.op(name, f"{norm.kind}_norm", (source,), shape, weights, given=norm_attributes(norm, groups))
+        return self.op(
+            name, f"{norm.kind}_norm", (source,), shape, weights, given=norm_attributes(norm, groups)
+        )
 
     def scale(self, name: str, scale: Scale | None, source: str) -> str:
         if scale is None or scale == Scale():

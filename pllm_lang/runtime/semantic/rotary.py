@@ -38,7 +38,7 @@ def rotary_rates(attributes: Mapping[str, Attribute], length: int) -> tuple[Arra
 
     dims, theta = int(number("dims")), number("theta")
     exponents = np.arange(0, dims, 2) / dims
-    rates, original = theta**-exponents, number("original_max_position_embeddings")
+    rates = theta**-exponents
     match attributes["kind"]:
         case "linear":
             return rates / number("factor"), 1.0
