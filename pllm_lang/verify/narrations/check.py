@@ -11,7 +11,7 @@ import msgspec
 
 from pllm_lang.catalog.expr import MapOf, Num
 from pllm_lang.catalog.library import Library
-from pllm_lang.catalog.records import Component
+from pllm_lang.catalog.records import Component, Operator
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol import LoweredProtocol, Setting, lower_protocol
 from pllm_lang.text.finding import Finding, Span, Verdict
@@ -35,8 +35,25 @@ class CheckedProtocol(msgspec.Struct, frozen=True):
 
 
 def check_component(key: str, component: Component, library: Library) -> CheckedProtocol:
-    """Proved for every example that the record admits; refused where it admits none."""
-    operator = next((o for o in map(library.operator, component.implements) if o is not None), None)
+    """Proved for every operator that it implements and every example that the record admits; refused where it admits
+    none."""
+    operators = [o for o in map(library.operator, component.implements) if o is not None]
+    parts = [_check_for(operator, key, component, library) for operator in operators or [None]]
+    if len(parts) == 1:
+        return parts[0]
+    findings = {(f.code, f.span.start): f for part in reversed(parts) for f in part.findings}
+    return CheckedProtocol(
+        key,
+        tuple(findings.values()),
+        tuple(example for part in parts for example in part.examples),
+        tuple(report for part in parts for report in part.reports),
+        tuple(dict.fromkeys(told for part in parts for told in part.assumptions)),
+    )
+
+
+def _check_for(
+    operator: Operator | None, key: str, component: Component, library: Library
+) -> CheckedProtocol:
     lowered = [
         (setting, lower_protocol(component, operator, library, setting))
         for setting in settings(component, operator)
