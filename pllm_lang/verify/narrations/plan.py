@@ -191,6 +191,7 @@ def _adversaries(view: PlanView, policy: Policy, stages: tuple[Composed, ...], g
 def _assumptions(policy: Policy, stages: tuple[Composed, ...], gaps: Gaps) -> None:
     """Primitives of the protocols used: named, and at the policy's security level."""
     asked = int(policy.security.get("computational", 0))
+    stronger = sorted({rule.kind for rule in policy.adversaries} - {"semi_honest"})
     seen: set[tuple[str, p.Protocol]] = set()
     for stage in stages:
         for told in stage.assumed:
@@ -207,6 +208,11 @@ def _assumptions(policy: Policy, stages: tuple[Composed, ...], gaps: Gaps) -> No
                         Obligation("placement.assumption", Verdict.PROVED, -1, part=told, assumed=(told,))
                     )
             for one in report.assumptions:
+                if stronger and one.name != "prf" and one.adversary == "semi_honest":
+                    plain, name = one.name.removeprefix(IDEAL), instance.protocol.name
+                    text = f"`{name}` rests on `{plain}`, assumed for semi-honest parties, and the adversary is {stronger[0]}"
+                    help_ = f"choose a primitive that is assumed against {stronger[0]} parties"
+                    gaps.refuse("placement.assumption", made.subject, text, help_, "using")
                 _assumption(one, made.subject, instance.protocol.name, asked, gaps)
 
 

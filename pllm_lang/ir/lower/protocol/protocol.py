@@ -185,7 +185,7 @@ def _party(name: str, scope: Scope) -> p.Party:
         scope.report(MalformedError("protocol.malformed", text), scope.component.origin)
         return p.Party(name)
     level, against = closed_value(record.fields.get("security")), _words(record.fields.get("adversary"))
-    if level is None or level < 1 or not against & {"semi_honest", "malicious"}:
+    if level is None or level < 1 or not against & {"semi_honest", "covert", "malicious"}:
         text = f"the primitive `{name}` does not say against whom it is secure, at how many bits"
         help_ = "write `adversary: [semi_honest]` and `security: 128` in its record"
         scope.report(MalformedError("protocol.malformed", text, help_), scope.component.origin)
