@@ -176,7 +176,7 @@ def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
     """By component, bundle and ring, in order of first use: material of one ring is none of another."""
     found: dict[tuple[str, str, int], Need] = {}
     for place, stage in enumerate(stages):
-        runs = runs_of(place, experiment)
+        runs = runs_of(place, len(stages), experiment)
         for instance, made in zip(stage.whole.instances, stage.made, strict=True):
             for bundle, unit, count in burnt(instance.protocol) if made.key else ():
                 component, ring = instance.protocol.name, _ring_bits(bundle, instance.protocol)
@@ -191,11 +191,16 @@ def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
     return list(found.values())
 
 
-def runs_of(place: int, experiment: Experiment | None) -> int:
-    """How often a stage runs within the budget."""
+def runs_of(place: int, stages: int, experiment: Experiment | None) -> int:
+    """How often a stage runs within the budget: the first once a request, each later one for every further token.
+
+    A plan of one stage makes every token by itself.
+    """
     budget = dict(experiment.budget) if experiment is not None else {}
     requests = int(budget.get("requests", "1"))
     tokens = int(budget.get("max_new_tokens", "1"))
+    if stages == 1:
+        return requests * max(tokens, 1)
     return requests if place == 0 else requests * max(tokens - 1, 1)
 
 

@@ -278,7 +278,7 @@ def _takes_part(stage: Composed, party: str) -> int | None:
 
 def over_the_budget(proof: Proof, experiment: Experiment, policy: Policy) -> Iterator[Obligation]:
     """Distances of all runs that an experiment's budget allows."""
-    runs = [runs_of(place, experiment) for place in range(len(proof.composed))]
+    runs = [runs_of(place, len(proof.composed), experiment) for place in range(len(proof.composed))]
     for coalition, row in proof.distances:
         total = sum((one * times for one, times in zip(row, runs, strict=True)), Fraction(0))
         found = judge_distance(coalition, min(total, Fraction(1)), "the budget", policy, proof.composed)

@@ -158,7 +158,7 @@ def cost_text(proof: Proof, experiment: Experiment | None) -> str:
     """Bytes and messages by link and phase, rounds, and one-use material, of one run or of an experiment's budget."""
     lines: list[str] = []
     for place, stage in enumerate(proof.composed):
-        runs, cost = runs_of(place, experiment), cost_of_composition(stage.whole)
+        runs, cost = runs_of(place, len(proof.composed), experiment), cost_of_composition(stage.whole)
         times = f", {runs} times" if runs > 1 else ""
         lines.append(f"stage {stage.stage or stage.whole.name}{times}")
         for link in cost.links:
