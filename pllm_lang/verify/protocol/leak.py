@@ -17,6 +17,7 @@ from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol.counting import counted_leak
 from pllm_lang.verify.protocol.evaluate import Misfit
+from pllm_lang.verify.protocol.forms import calls_of
 from pllm_lang.verify.protocol.instances import Setting, settings_of
 from pllm_lang.verify.protocol.kernel import Row, eliminate
 from pllm_lang.verify.protocol.masking import centred
@@ -223,11 +224,16 @@ def _checked(
 
 
 def refute_outputs(protocol: ir.Protocol, outputs: list[Correctness]) -> list[Correctness]:
-    """Unproved outputs become refuted where an execution gives something else than the meaning."""
+    """Unproved outputs become refuted where an execution gives something else than the meaning.
+
+    A meaning with a function known only by name has no value to compare with: it stays unproved.
+    """
     out: list[Correctness] = []
     for result, output in zip(outputs, protocol.outputs, strict=True):
         point = None
-        if result.verdict is Verdict.UNPROVED and output.meaning is not None and not output.scale_bits:
+        meaning = output.meaning
+        exact = meaning is not None and all(call.table for call in calls_of(meaning))
+        if result.verdict is Verdict.UNPROVED and exact and not output.scale_bits:
             point = differing_point(protocol, output)
         if point is None:
             out.append(result)
