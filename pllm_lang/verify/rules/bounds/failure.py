@@ -8,10 +8,12 @@ from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term, holds
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.exact.number import Exact, text
+from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Node, Repeat, Requirement
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.failure import FAILURE, asks_for_failure, met_failure
 from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.numbers import decimal, log2_text
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.terms import term_text
@@ -32,6 +34,25 @@ def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
         yield _unbudgeted(subject, total)
     for budget in budgets:
         yield _judge(subject, total, budget)
+
+
+def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
+    """The same over all runs that the experiment's budget allows: each stage at most once a request and token."""
+    failing = [met for met in view.flow.met if met_failure(met) != 0]
+    runs = budgeted_runs(view.experiment)
+    if not failing or runs == 1:
+        return  # one run is the plan's own question
+    once = _total(failing)
+    total = None if once is None else once * runs
+    worst = max(failing, key=lambda met: _size(met_failure(met)))
+    for budget in _budgets(view.plan):
+        yield _judge(worst.step.results[0], total, budget)
+
+
+def budgeted_runs(experiment: Experiment) -> int:
+    """An upper bound of how often a stage runs within the budget."""
+    budget = dict(experiment.budget)
+    return max(1, int(budget.get("requests", "1"))) * max(1, int(budget.get("max_new_tokens", "1")))
 
 
 def _budgets(plan: PlanView) -> list[Expr]:
