@@ -20,12 +20,14 @@ TOP64 = str(2**63 - 1)
 # file, code, line, text under the span, numbers that the finding must carry, a word of its help or message
 REFUSED = [
     ("R01_refused", "bounds.overflow", "s", {"value": "102870", "limit": str(Fraction(2**30 - 1, 2**16)), "needs": "34"}, "34 bits"),
+    ("R01_boundary_refused", "bounds.overflow", "s", {"value": "102870", "needs": "34"}, "34 bits"),
     ("R01_range_refused", "bounds.overflow", "s", {"value": str(396900 + Fraction(81, 2**16)), "needs": "36"}, "36 bits"),
     ("R02_refused", "bounds.intermediate", "mul(x, y)", {"term": "p", "limit": TOP64}, "at most 29 fraction bits"),
     ("R02_boundary_refused", "bounds.intermediate", "mul(x, y)", {"term": "p", "limit": TOP64}, "at most 29 fraction bits"),
     ("R02_local_truncation_refused", "bounds.failure", "mul(x, y)", {"limit": str(Fraction(1, 2**20))}, "wrong result"),
     ("R03_refused", "coverage.party_count", "using fixed_mul_two_party", {"value": "3", "limit": "2"}, "2 parties"),
     ("R04_refused", "bounds.intermediate", "mul(left, right)", {"needs": "198", "limit": str(2**127 - 1)}, "198 bits"),
+    ("R04_boundary_refused", "bounds.intermediate", "mul(left, right)", {"needs": "198", "limit": str(2**196 - 1)}, "198 bits"),
     ("R05_refused", "bounds.domain", "gelu(x)", {"value": "10000", "limit": "8192"}, "gelu_32"),
     ("R05_boundary_refused", "bounds.domain", "gelu(x)", {"value": "8192", "limit": "8192"}, "gelu_32"),
     ("R07_refused", "target.ring", "mul(x, y)", {"value": "64", "limit": "128, 64"}, "128 bits"),
@@ -35,6 +37,7 @@ REFUSED = [
     ("R13_refused", "target.defect", "using bfv_multiply", {"value": "1.2.5", "limit": "modulus_bits > 51"}, "avx512ifma"),
     ("R14_refused", "target.capacity", "using sigma_linear", {"limit": str(24 * 2**30)}, "24.0 GiB"),
     ("R14_refused", "coverage.requirement", "using sigma_softmax", {}, "power of two"),
+    ("R14_boundary_refused", "target.capacity", "using sigma_linear", {"value": "42950066176", "limit": "42950066175"}, "bytes"),
     ("R14_capacity_refused", "target.capacity", "using sigma_linear", {"limit": str(24 * 2**30)}, "24.0 GiB"),
     ("R14_length_refused", "coverage.requirement", "using sigma_softmax", {}, "power of two"),
     ("R15_refused", "bounds.domain", "polynomial(x", {"value": "7252", "limit": "1024"}, "plaintext space"),
