@@ -7,6 +7,7 @@ No code of a package is run: only its folder is looked up.
 
 from __future__ import annotations
 
+import filecmp
 import os
 
 import msgspec
@@ -33,13 +34,26 @@ class NotLocated(msgspec.Struct, frozen=True):
 
 
 def locate_main(path: str, root: str) -> Location:
-    """The module of a file that a call names, wherever it lies; a file of the shipped library is its module."""
+    """The module of a file that a call names, wherever it lies.
+
+    A file of the shipped library is its module, and so is a copy of it in a checkout's `stdlib/` as long as it is equal.
+    """
     real = os.path.realpath(path)
     library = os.path.realpath(stdlib_dir())
-    if real.startswith(library + os.sep) and real.endswith(SUFFIX):
-        parts = os.path.relpath(real, library)[: -len(SUFFIX)].split(os.sep)
+    inside = os.path.relpath(real, library) if real.startswith(library + os.sep) else _copied(real, library)
+    if inside and real.endswith(SUFFIX):
+        parts = inside[: -len(SUFFIX)].split(os.sep)
         return Location(".".join(("std", *parts)), path, library)
     return Location(_file_module(real, root), path, root)
+
+
+def _copied(real: str, library: str) -> str:
+    """Path within the library of the shipped file that `real`, in a folder `stdlib`, is an equal copy of; "" for none."""
+    _, found, inside = real.rpartition(f"{os.sep}stdlib{os.sep}")
+    shipped = os.path.join(library, inside)
+    if not found or not os.path.isfile(real) or not os.path.isfile(shipped):
+        return ""
+    return inside if filecmp.cmp(real, shipped, shallow=False) else ""
 
 
 def locate_dotted(parts: tuple[str, ...]) -> Location | NotLocated:
