@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pllm_lang.ir.plan import Member, Node, Operand, Plan, Repeat, StateWrite, Step, TensorType
+from pllm_lang.ir.plan import Node, Plan, Repeat, StateWrite, Step, TensorType
+from pllm_lang.ir.walk import family
 
 
 def value_types(plan: Plan) -> dict[int, TensorType]:
@@ -60,9 +61,9 @@ def only(body: tuple[Node, ...], cone: frozenset[int]) -> tuple[Node, ...]:
 def _edges(body: tuple[Node, ...]) -> Iterator[tuple[int, int]]:
     for node in body:
         if isinstance(node, Step):
-            yield from ((result, _value(operand)) for result in node.results for operand in node.operands)
+            yield from ((result, family(operand)) for result in node.results for operand in node.operands)
         elif isinstance(node, StateWrite):
-            yield _value(node.state), node.value
+            yield family(node.state), node.value
         elif isinstance(node, Repeat):
             for one in node.carried:
                 yield from (
@@ -72,7 +73,3 @@ def _edges(body: tuple[Node, ...]) -> Iterator[tuple[int, int]]:
                     (one.final, one.initial),
                 )
             yield from _edges(node.body)
-
-
-def _value(operand: Operand) -> int:
-    return operand.family if isinstance(operand, Member) else operand

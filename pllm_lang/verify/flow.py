@@ -15,9 +15,7 @@ import msgspec
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.ir.plan import (
     UNKNOWN,
-    Member,
     Node,
-    Operand,
     Placement,
     Repeat,
     Requirement,
@@ -25,6 +23,7 @@ from pllm_lang.ir.plan import (
     Step,
     TensorType,
 )
+from pllm_lang.ir.walk import family
 from pllm_lang.verify.initial import constant_facts, given_facts
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import Judged, Met, PlanView
@@ -141,17 +140,12 @@ def _mentioned(walk: _Walk, node: StateWrite | Requirement) -> Iterable[int]:
     return (node.value,) if isinstance(node, StateWrite) else walk.numbers
 
 
-def _value(operand: Operand) -> int:
-    """The value that carries the facts of an operand: a family's facts hold for each of its members."""
-    return operand.family if isinstance(operand, Member) else operand
-
-
 def _step(walk: _Walk, step: Step, captured: _Captured) -> None:
     walk.steps += 1
     walk.steps_again += walk.turn > 0
     if walk.steps > MAX_WALKED or walk.steps_again > MAX_WALKED_AGAIN:
         raise TooLongError
-    values = [_value(operand) for operand in step.operands]
+    values = [family(operand) for operand in step.operands]
     numbers, types, places = walk.numbers, walk.types, walk.places
     incoming = tuple([(numbers[v], types[v], places[v]) for v in values])
     how = (step.operator, step.params, step.use, step.party, step.types, step.assumes, step.stated_holding)

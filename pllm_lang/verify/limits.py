@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from pllm_lang.catalog.facts import Interval
 from pllm_lang.catalog.records import Format
 from pllm_lang.exact.number import Exact
@@ -49,12 +47,3 @@ def ring_text(modulus: int) -> str:
 
 def format_text(format_: Format) -> str:
     return f"`{format_.name.rsplit('.', 1)[-1]}`" if format_.name else format_.kind
-
-
-def smallest_power_above(value: Exact) -> int:
-    """The least e with value <= 2^e, for a positive value."""
-    exponent = 0
-    size = Fraction(value)
-    while Fraction(2) ** exponent < size:
-        exponent += 1
-    return exponent

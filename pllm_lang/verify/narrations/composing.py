@@ -19,7 +19,6 @@ from pllm_lang.ir.lower.protocol.setting import MalformedError
 from pllm_lang.ir.plan import (
     UNKNOWN,
     Input,
-    Member,
     Node,
     Output,
     Placement,
@@ -31,6 +30,7 @@ from pllm_lang.ir.plan import (
     TensorType,
     Weight,
 )
+from pllm_lang.ir.walk import family
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.conversions import same_holding
 from pllm_lang.verify.narrations.gaps import Gaps
@@ -252,7 +252,7 @@ def _repeat(stage: UnderWay, repeat: Repeat) -> None:
 
 
 def _write(stage: UnderWay, write: StateWrite) -> None:
-    state = write.state.family if isinstance(write.state, Member) else write.state
+    state = family(write.state)
     kept, held = stage.values[state], stage.values[write.value]
     if kept.broken or held.broken:
         return

@@ -13,6 +13,7 @@ from pllm_lang.catalog.expr import Expr, Origin
 from pllm_lang.catalog.records import Format, Policy
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import UNKNOWN, Member, Operand, Stage, TensorType
+from pllm_lang.ir.walk import family
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.held import OPAQUE, Held, local_instance
@@ -92,7 +93,7 @@ class UnderWay:
         return found if isinstance(found, int) else -1
 
     def type_of(self, operand: Operand) -> TensorType:
-        return self.types.get(operand.family if isinstance(operand, Member) else operand, UNKNOWN)
+        return self.types.get(family(operand), UNKNOWN)
 
     def format_of(self, type_: TensorType) -> Format:
         return self.view.format_of(type_)

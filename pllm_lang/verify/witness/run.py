@@ -19,7 +19,8 @@ from pllm_lang.catalog.records import Component
 from pllm_lang.catalog.tensor import Tensor, ends, of_entries
 from pllm_lang.exact.interval import outward
 from pllm_lang.exact.number import bits, exact
-from pllm_lang.ir.plan import Member, Node, Operand, Placement, Repeat, Step, TensorType
+from pllm_lang.ir.plan import Node, Operand, Placement, Repeat, Step, TensorType
+from pllm_lang.ir.walk import family
 from pllm_lang.verify.environment import make_view
 from pllm_lang.verify.view import PlanView, StepView
 from pllm_lang.verify.witness.hull import enclosing_facts
@@ -106,7 +107,7 @@ def _step(run: _Run, step: Step) -> Executed:
     run.purse.left -= _cost(operands)
     if run.purse.left < 0:
         raise _CannotGoOn
-    types = [run.cone.types[_value(operand)] for operand in step.operands]
+    types = [run.cone.types[family(operand)] for operand in step.operands]
     view = make_view(
         run.cone.plan, step, [enclosing_facts(t) for t in operands], types, [Placement()] * len(operands)
     )
@@ -171,11 +172,7 @@ def own_error(component: Component, result: str, env: Env) -> Exact | None:
 
 def _tensor(run: _Run, operand: Operand) -> Tensor:
     """All members of a family are tried with one tensor, so the member's number does not matter."""
-    found = run.values.get(_value(operand))
+    found = run.values.get(family(operand))
     if found is None:
         raise _CannotGoOn
     return found
-
-
-def _value(operand: Operand) -> int:
-    return operand.family if isinstance(operand, Member) else operand

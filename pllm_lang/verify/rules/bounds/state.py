@@ -8,7 +8,8 @@ from pllm_lang.catalog import bounds
 from pllm_lang.catalog.bounds import Arg
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.exact.number import text
-from pllm_lang.ir.plan import Member, State, StateWrite
+from pllm_lang.ir.plan import State, StateWrite
+from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.initial import given_facts
 from pllm_lang.verify.limits import excess_side, inside
@@ -25,7 +26,7 @@ def check_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iter
     """What is written lies in the state's format and stated bounds, since every read takes them for granted."""
     if not isinstance(node, StateWrite):
         return
-    key = node.state.family if isinstance(node.state, Member) else node.state
+    key = family(node.state)
     state = next(one for one in plan.plan.states if one.value == key)
     promised = given_facts(plan.format_of(state.type), state)
     name = f"`{plan.value_names[f'%v{key}']}`" if f"%v{key}" in plan.value_names else "the state"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pllm_lang.catalog.facts import Exact
 from pllm_lang.exact.number import text
+from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.hosting import ExperimentView, Host, call_memory, steps_at, tensor_bytes
 from pllm_lang.verify.obligation import Obligation
@@ -28,7 +29,7 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
     largest: Exact = 0
     subject = -1
     for met, step in steps_at(host, view):
-        used |= {value for value in map(_value, step.step.operands) if value in weights}
+        used |= {value for value in map(family, step.step.operands) if value in weights}
         need = _call(step, view)
         if need is None:
             yield _unknown(step.step.results[0], host, step)
@@ -55,17 +56,13 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
     )
 
 
-def _value(operand: object) -> int:
-    return operand if isinstance(operand, int) else operand.family  # type: ignore[attr-defined]
-
-
 def _call(step: StepView, view: ExperimentView) -> Exact | None:
     own = call_memory(step)
     if own is None:
         return None
     weights = {weight.value for weight in view.plan.plan.weights}
     operands = zip(step.step.operands, step.operand_types, strict=True)
-    moved = [type_ for operand, type_ in operands if _value(operand) not in weights]
+    moved = [type_ for operand, type_ in operands if family(operand) not in weights]
     return own + sum(tensor_bytes(type_, view.plan) for type_ in (*moved, *step.step.types))
 
 
