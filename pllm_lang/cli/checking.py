@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -65,7 +65,14 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
         comments[source.name] = tuple(parsed.comments)
         return parsed
 
-    opened = open_project(paths, root, buffers, parse_keeping_comments)
+    return check_opened(open_project(paths, root, buffers, parse_keeping_comments), comments)
+
+
+def check_opened(
+    opened: Opened, comments: dict[str, tuple[tuple[int, str], ...]], ways: Ways | None = None
+) -> Checked:
+    """Check an opened project; `ways` are those of an editor, which remembers."""
+    ways = ways or Ways()
     project = opened.project
     broken = _broken_files(opened.findings)
     main = [module for name in project.main if (module := project.modules[name]).source.name not in broken]
@@ -73,9 +80,9 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
     reports = tuple(
         report if sound else msgspec.structs.replace(report, accepted=False)
         for module in main
-        for report in check_module(project, opened.library, module)
+        for report in check_module(project, opened.library, module, ways)
     )
-    protocols = tuple(report for module in main for report in check_protocols(module, opened.library))
+    protocols = tuple(report for module in main for report in check_protocols(module, opened.library, ways))
     findings = [
         *(finding for finding in opened.findings if _is_own(finding, broken)),
         *(finding for module in main for finding in _model_findings(module)),
@@ -103,20 +110,24 @@ def _is_own(finding: Finding, broken: set[str]) -> bool:
     return finding.span.file not in broken or finding.code.startswith("syntax.")
 
 
-def check_protocols(module: Module, library: Library) -> Iterator[ProtocolReport]:
+def check_protocols(module: Module, library: Library, ways: Ways | None = None) -> Iterator[ProtocolReport]:
     """A report for each component of the module that has a protocol, proved by itself."""
     keys = [f"{module.name}.{decl.name.id}" for decl in module.file.decls if isinstance(decl, syn.Record)]
     found = [(key, component) for key in keys if (component := library.component(key)) and component.protocol]
-    if not found:
-        return
+    ways = ways or Ways()
+    for key, component in found:
+        checked = ways.component(key, component, library)
+        findings = tuple(_shown(finding, component, module) for finding in checked.findings)
+        yield ProtocolReport(component.name, findings, checked.assumptions)
+
+
+def _check_component(key: str, component: Component, library: Library) -> ProtocolReport:
     from pllm_lang.verify.narrations.check import (
         check_component,
     )  # the prover loads only where a protocol is proved
 
-    for key, component in found:
-        checked = check_component(key, component, library)
-        findings = tuple(_shown(finding, component, module) for finding in checked.findings)
-        yield ProtocolReport(component.name, findings, checked.assumptions)
+    checked = check_component(key, component, library)
+    return ProtocolReport(component.name, tuple(checked.findings), checked.assumptions)
 
 
 def _shown(finding: Finding, component: Component, module: Module) -> Finding:
@@ -128,16 +139,19 @@ def _shown(finding: Finding, component: Component, module: Module) -> Finding:
     )
 
 
-def check_module(project: Project, library: Library, module: Module) -> Iterator[PlanReport]:
+def check_module(
+    project: Project, library: Library, module: Module, ways: Ways | None = None
+) -> Iterator[PlanReport]:
     """A report for each plan and each experiment that the module declares, plans first."""
+    ways = ways or Ways()
     reports: dict[str, PlanReport] = {}
     for decl in module.file.decls:
         if isinstance(decl, Plan):
-            reports[f"{module.name}.{decl.name.id}"] = report = _check_plan(project, library, module, decl)
+            reports[f"{module.name}.{decl.name.id}"] = report = ways.plan(project, library, module, decl)
             yield report
     for decl in module.file.decls:
         if isinstance(decl, syn.Record) and decl.kind == "experiment":
-            yield from _check_experiment(project, library, f"{module.name}.{decl.name.id}", reports)
+            yield from _check_experiment(project, library, f"{module.name}.{decl.name.id}", reports, ways)
 
 
 def _check_plan(project: Project, library: Library, module: Module, decl: Plan) -> PlanReport:
@@ -146,16 +160,18 @@ def _check_plan(project: Project, library: Library, module: Module, decl: Plan) 
 
 
 def _check_experiment(
-    project: Project, library: Library, key: str, reports: Mapping[str, PlanReport]
+    project: Project, library: Library, key: str, reports: Mapping[str, PlanReport], ways: Ways
 ) -> Iterator[PlanReport]:
     record = library.get(key)
     if not isinstance(record, Record):
         return  # it could not be read, which was reported then
     if "model" in record.fields and "plan" not in record.fields:
-        yield _check_model(project, library, record)
+        yield ways.model(project, library, record)
         return
     lowered = lower_experiment(library, record)
-    report = reports.get(lowered.experiment.plan) or _elsewhere(project, library, lowered.experiment.plan)
+    report = reports.get(lowered.experiment.plan) or _elsewhere(
+        project, library, lowered.experiment.plan, ways
+    )
     yield check_experiment(lowered.experiment, record, report, library, lowered.findings)
 
 
@@ -178,14 +194,22 @@ def _check_model(project: Project, library: Library, record: Record) -> PlanRepo
     return msgspec.structs.replace(whole, findings=tuple(placed))
 
 
-def _elsewhere(project: Project, library: Library, key: str) -> PlanReport | None:
+def _elsewhere(project: Project, library: Library, key: str, ways: Ways) -> PlanReport | None:
     """The plan of another module that an experiment names."""
     name, _, plan = key.rpartition(".")
     module = project.modules.get(name)
     for decl in () if module is None else module.file.decls:
         if module is not None and isinstance(decl, Plan) and decl.name.id == plan:
-            return _check_plan(project, library, module, decl)
+            return ways.plan(project, library, module, decl)
     return None
+
+
+class Ways(msgspec.Struct, frozen=True):
+    """How a plan, a component with a protocol and an experiment on a model are checked, each by itself."""
+
+    plan: Callable[[Project, Library, Module, Plan], PlanReport] = _check_plan
+    component: Callable[[str, Component, Library], ProtocolReport] = _check_component
+    model: Callable[[Project, Library, Record], PlanReport] = _check_model
 
 
 def _read(project: Project) -> Iterator[str]:

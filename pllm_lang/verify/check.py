@@ -22,6 +22,7 @@ from pllm_lang.text.finding import Finding, Severity, Span, Verdict
 from pllm_lang.verify.flow import MAX_WALKED, MAX_WALKED_AGAIN, Flow, TooLongError, flow
 from pllm_lang.verify.hosting import ExperimentView, hosts_of
 from pllm_lang.verify.judge import judge_step
+from pllm_lang.verify.memory import Memory
 from pllm_lang.verify.obligation import NotAsked, Obligation
 from pllm_lang.verify.registry import rules
 from pllm_lang.verify.report import findings_of
@@ -52,21 +53,39 @@ class PlanReport(msgspec.Struct, frozen=True):
 
 
 def check_plan(
-    plan: Plan, source_map: SourceMap, library: Library, lowering: tuple[Finding, ...] = ()
+    plan: Plan,
+    source_map: SourceMap,
+    library: Library,
+    lowering: tuple[Finding, ...] = (),
+    memory: Memory | None = None,
 ) -> PlanReport:
-    """Every obligation of a plan. `lowering` are the findings that it was lowered with; they are reported first."""
+    """Every obligation of a plan. `lowering` are the findings that it was lowered with; they are reported first.
+
+    `memory` is what an editor keeps of the last check of this plan; it changes nothing but the time.
+    """
     if any(finding.code.startswith("limits.") for finding in lowering):
         return PlanReport(source_map.name, plan, (), (), lowering, None, source_map, accepted=False)
     view = plan_view(plan, source_map, library, plan.policy)
     try:
-        walked = flow(view, judge_step, judge_node)
+        walked, judged = _judged(view, source_map, memory or Memory())
     except TooLongError:
+        if memory is not None:
+            memory.forget(view)
         return _too_long(plan, source_map, lowering)
-    obligations = [*walked.obligations, *_over_the_plan(view, walked)]
-    judged = tuple(with_witnesses(view, source_map, obligations))
     findings = (*lowering, *findings_of(judged, source_map))
     accepted = no_errors(findings) and all(o.verdict is Verdict.PROVED for o in judged)
     return PlanReport(source_map.name, plan, judged, _not_asked(view), findings, walked, source_map, accepted)
+
+
+def _judged(view: PlanView, source_map: SourceMap, memory: Memory) -> tuple[Flow, tuple[Obligation, ...]]:
+    known = memory.recall(view)
+    if known is not None:
+        return known
+    walked = flow(view, judge_step, judge_node, memory.judgements)
+    obligations = [*walked.obligations, *_over_the_plan(view, walked)]
+    judged = tuple(with_witnesses(view, source_map, obligations))
+    memory.keep(view, walked, judged)
+    return walked, judged
 
 
 def plan_view(plan: Plan, source_map: SourceMap, library: Library, policy: str) -> PlanView:

@@ -52,6 +52,17 @@ class Flow(msgspec.Struct):
     met: list[Met]
 
 
+class Judgements(msgspec.Struct):
+    """Steps judged before, with the facts by whose numbers they are known. An editor keeps them from walk to walk: they
+    hold for one library, one policy and one table of formats. `tick` is called before a step is judged; it may raise.
+    """
+
+    interned: dict[Facts, int] = {}
+    by_number: list[Facts] = []
+    judged: dict[Any, Judged] = {}
+    tick: Callable[[], None] | None = None
+
+
 class _Captured(msgspec.Struct):
     """What a stretch of nodes gave, each with its number of runs."""
 
@@ -69,14 +80,29 @@ class _Walk(msgspec.Struct):
     interned: dict[Facts, int]
     by_number: list[Facts]
     judged: dict[Any, Judged]
+    tick: Callable[[], None] | None = None
     steps: int = 0
     steps_again: int = 0
     turn: int = 0
 
 
-def flow(plan: PlanView, judge_step: JudgeStep, judge_node: JudgeNode) -> Flow:
-    """Walk all stages of the plan in order; raises TooLongError."""
-    walk = _Walk(plan, judge_step, judge_node, {}, {}, {}, {}, [], {})
+def flow(
+    plan: PlanView, judge_step: JudgeStep, judge_node: JudgeNode, kept: Judgements | None = None
+) -> Flow:
+    """Walk all stages of the plan in order; raises TooLongError. What is judged on the way is added to `kept`."""
+    known = Judgements() if kept is None else kept
+    walk = _Walk(
+        plan,
+        judge_step,
+        judge_node,
+        {},
+        {},
+        {},
+        known.interned,
+        known.by_number,
+        known.judged,
+        tick=known.tick,
+    )
     _start(walk)
     captured = _Captured([], [])
     for stage in plan.plan.stages:
@@ -151,6 +177,8 @@ def _step(walk: _Walk, step: Step, captured: _Captured) -> None:
     how = (step.operator, step.params, step.use, step.party, step.types, step.assumes, step.stated_holding)
     judged = walk.judged.get((how, incoming))
     if judged is None:
+        if walk.tick is not None:
+            walk.tick()
         judged = walk.judge_step(
             walk.plan,
             step,
