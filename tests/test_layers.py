@@ -1,4 +1,4 @@
-"""A package imports only from its left: exact, text -> syntax -> ... -> cli, lsp."""
+"""A package imports only from its left: exact, text -> syntax -> ... -> lsp -> cli."""
 
 import ast
 from pathlib import Path
@@ -21,7 +21,8 @@ LAYERS = [
     {"interchange", "runtime", "audit"},
     {"sdk"},
     {"kernels", "native", "nonlinear", "passes", "profiles", "schedulers", "sources"},
-    {"cli", "lsp"},
+    {"lsp"},
+    {"cli"},
 ]
 RANK = {package: rank for rank, layer in enumerate(LAYERS) for package in layer}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] != "__init__.py")

@@ -43,8 +43,7 @@ def answer(
     sources: dict[str, Source] = {}
     for call, done in checked:
         config = call.settings.config
-        kept = _unsuppressed(done)
-        findings += _chosen(kept, select or config.select, ignore or config.ignore)
+        findings += shown(done, select or config.select, ignore or config.ignore)
         sources |= done.sources
     sources |= dict(_library_sources(findings, sources))
     chosen = format_ or next(
@@ -54,6 +53,11 @@ def answer(
     protocols = [report for _, done in checked for report in done.protocols]
     text = _text(chosen, tuple(findings), sources, reports, protocols, sum(len(call.files) for call in calls))
     return Answer(text, tuple(findings), tuple(_read(checked)))
+
+
+def shown(done: Checked, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """The findings that nothing suppresses, selects away or ignores."""
+    return tuple(_chosen(_unsuppressed(done), select, ignore))
 
 
 def _library_sources(
