@@ -1,0 +1,163 @@
+"""The certificate of an accepted plan: every obligation with the evidence that somebody else can follow.
+
+In: a checked plan, its proof under a policy. Out: a `Certificate` and what its parties run. Equal turns of a repeat are
+written once. Whoever reads it (`replay.py`) shares nothing with the verifier but these data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from pllm_lang.artifacts.lock_data import (
+    CERTIFICATE,
+    Certificate,
+    Duty,
+    Met,
+    Move,
+    Program,
+    Row,
+    Seen,
+    Text,
+    Use,
+)
+from pllm_lang.catalog.facts import Exact, Facts
+from pllm_lang.catalog.records import Policy
+from pllm_lang.exact.number import text
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.plan import Plan, Step
+from pllm_lang.ir.walk import nodes
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.narrations.composing import Composed
+from pllm_lang.verify.narrations.plan import Proof, coalitions
+from pllm_lang.verify.narrations.views import view_of
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.protocol.compose import BY_PARTS
+from pllm_lang.verify.protocol.prove import prove_protocol
+from pllm_lang.verify.protocol.report import View
+
+
+class Proved(msgspec.Struct, frozen=True):
+    """A plan's proof in the form of a lock."""
+
+    certificate: Certificate
+    protocols: tuple[Text, ...]
+    programs: tuple[Program, ...]
+
+
+def certify(
+    plan: Plan,
+    obligations: Sequence[Obligation],
+    flow: Flow,
+    proof: Proof | None,
+    policy: Policy | None,
+    about: dict[str, str],
+) -> Proved:
+    """`about` are the digests that bind the certificate to this plan."""
+    steps = [node for stage in plan.stages for node, _ in nodes(stage.body) if isinstance(node, Step)]
+    place = {id(step): number for number, step in enumerate(steps)}
+    stages = () if proof is None else proof.composed
+    texts = _texts(stages)
+    number = {one.protocol: i for i, one in enumerate(texts)}
+    first = {step.results[0]: i for i, step in enumerate(steps) if step.results}
+    programs = tuple(_program(stage, number, first) for stage in stages)
+    seen, parts = _views(stages, [] if policy is None else coalitions(policy), number)
+    met = tuple(Met(place[id(m.step)], tuple(map(row, m.judged.results))) for m in flow.met)
+    assumed = sorted({told for o in obligations for told in o.assumed})
+    certificate = Certificate(
+        CERTIFICATE, about, met, tuple(_duties(obligations)), tuple(seen), tuple(parts), tuple(assumed)
+    )
+    return Proved(certificate, texts, programs)
+
+
+def row(facts: Facts) -> Row:
+    found = facts.range
+
+    def told(value: Exact | None) -> str:
+        return "" if value is None else text(value)
+
+    return Row(
+        told(None if found is None else found.low),
+        told(None if found is None else found.high),
+        told(facts.row_norm2_sq),
+        told(facts.row_norm1),
+        told(facts.col_norm2_sq),
+        told(facts.col_norm1),
+        told(facts.unit),
+        facts.rule,
+    )
+
+
+def _duties(obligations: Sequence[Obligation]) -> Iterator[Duty]:
+    """Each proved obligation once, in a fixed order."""
+    found = {
+        Duty(o.code, o.subject, o.part if o.subject < 0 else "", tuple(sorted(o.assumed)))
+        for o in obligations
+        if o.verdict is Verdict.PROVED
+    }
+    yield from sorted(found, key=msgspec.structs.astuple)
+
+
+# ---- what runs ----
+def _texts(stages: Sequence[Composed]) -> tuple[Text, ...]:
+    found: dict[p.Protocol, Text] = {}
+    for stage in stages:
+        for instance, made in zip(stage.whole.instances, stage.made, strict=True):
+            found.setdefault(instance.protocol, Text(made.key, instance.protocol))
+    return tuple(found.values())
+
+
+def _program(stage: Composed, number: dict[p.Protocol, int], first: dict[int, int]) -> Program:
+    whole = stage.whole
+    uses = tuple(
+        Use(number[one.protocol], first.get(made.subject, -1), one.roles, one.inputs, one.outputs)
+        for one, made in zip(whole.instances, stage.made, strict=True)
+    )
+    return Program(stage.stage, whole.parties, whole.inputs, whole.outputs, uses)
+
+
+# ---- views ----
+def _views(
+    stages: Sequence[Composed], every: Sequence[frozenset[str]], number: dict[p.Protocol, int]
+) -> tuple[list[Seen], list[tuple[int, tuple[str, ...]]]]:
+    seen: dict[tuple[bool, int, tuple[str, ...]], Seen] = {}
+    parts: list[tuple[int, tuple[str, ...]]] = []
+    for coalition in every:
+        members = tuple(sorted(coalition))
+        for place, stage in enumerate(stages):
+            view = view_of(stage, coalition)
+            if view.reason == BY_PARTS:
+                parts.append((place, members))
+                for one in _by_parts(stage, coalition, number):
+                    seen[one.whole, one.where, one.members] = one
+            else:
+                seen[True, place, members] = Seen(True, place, members, _moves(view))
+    return [seen[key] for key in sorted(seen)], parts
+
+
+def _by_parts(stage: Composed, coalition: frozenset[str], number: dict[p.Protocol, int]) -> Iterator[Seen]:
+    done: set[tuple[int, tuple[str, ...]]] = set()
+    for instance in stage.whole.instances:
+        roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
+        key = number[instance.protocol], roles
+        if roles and key not in done:
+            done.add(key)
+            view = prove_protocol(_stale(instance.protocol), (roles,)).views[0]
+            yield Seen(False, *key, _moves(view))
+
+
+def _stale(protocol: p.Protocol) -> p.Protocol:
+    """Without `needs fresh`: what the pieces hide is not relied on."""
+    if not any(given.fresh for given in protocol.inputs):
+        return protocol
+    inputs = tuple(msgspec.structs.replace(given, fresh=False) for given in protocol.inputs)
+    return msgspec.structs.replace(protocol, inputs=inputs)
+
+
+def _moves(view: View) -> tuple[Move, ...]:
+    return tuple(
+        Move(s.term, s.draw, str(s.coefficient), str(s.divided), str(s.modulus), s.distance)
+        for s in view.steps
+    )
