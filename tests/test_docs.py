@@ -28,11 +28,12 @@ def test_block(page: Path, text: str, tmp_path: Path) -> None:
     check_file(path)
 
 
-# No block of a page can show these: they are about whole files, texts too long to print, and the command itself.
+# No block of a page can show these: they are about whole files, texts too long to print, the command itself, and other commands.
 NOT_SHOWN = {
     *("file.missing", "file.not_text", "file.too_large", "file.unreadable"),
     *("syntax.too_large", "syntax.too_long", "syntax.too_many"),
     *("suppression.no_reason", "suppression.not_allowed", "suppression.unused"),
+    *("export.not_faithful", "export.refused", "import.not_said", "import.refused"),
 }
 RULE_PAGES = [
     page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -16,16 +17,20 @@ FOUND_NOTHING, FOUND_SOMETHING, BAD_CALL = 0, 1, 2
 
 
 class Commands(click.Group):
-    """A group whose commands are the files of `commands/`; a file `x.py` holds a click command `command`."""
+    """A group whose commands are the files of `commands/`; a file `x.py` holds a click command `command`.
+
+    A command whose name is a word of Python ends in `_`: `import_.py`.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         names = (name[:-3] for name in os.listdir(COMMANDS_DIR) if name.endswith(".py"))
-        return sorted(name for name in names if not name.startswith("_"))
+        return sorted(name.removesuffix("_") for name in names if not name.startswith("_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        return importlib.import_module(f"pllm_lang.cli.commands.{cmd_name}").command
+        file = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        return importlib.import_module(f"pllm_lang.cli.commands.{file}").command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -3,7 +3,12 @@
 `decoder_plan` writes `pllm.decoder_plan.v1`, `evict_kv_cache` transforms it; `compile_request` compiles
 `pllm.compile_request.v2`; `experiment_spec` and `experiment_from_spec` write and read `pllm.experiment.v2`.
 Bytes and digests are those of that release; where it is wrong, we refuse unless told otherwise.
+`experiment_of_record` and `import_experiment` go between documents and `.pllm` text; they need the library and
+its readers, so they are loaded when they are asked for (PEP 562).
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from pllm_lang.interchange.canonical import canonical_bytes, digest
 from pllm_lang.interchange.compilation.compile import compile_request
@@ -25,8 +30,10 @@ from pllm_lang.interchange.errors import (
     Diagnostic,
     DocumentError,
     ExperimentError,
+    ExportRefused,
     InterchangeError,
     NotFaithful,
+    NotSaid,
     PassError,
 )
 from pllm_lang.interchange.experiment.check import experiment_from_spec
@@ -42,6 +49,10 @@ from pllm_lang.interchange.experiment.document import (
 )
 from pllm_lang.interchange.experiment.resolve import ResolvedExperiment, resolve_experiment
 
+if TYPE_CHECKING:
+    from pllm_lang.interchange.experiment.record import ExportedExperiment, experiment_of_record
+    from pllm_lang.interchange.experiment.round_trip import import_experiment
+
 __all__ = [
     "BudgetDoc",
     "CompilationError",
@@ -55,9 +66,12 @@ __all__ = [
     "DocumentError",
     "ExperimentDoc",
     "ExperimentError",
+    "ExportRefused",
+    "ExportedExperiment",
     "InterchangeError",
     "ModelDoc",
     "NotFaithful",
+    "NotSaid",
     "ParameterRecord",
     "PassError",
     "ResolvedExperiment",
@@ -71,8 +85,25 @@ __all__ = [
     "evict_kv_cache",
     "experiment_bytes",
     "experiment_from_spec",
+    "experiment_of_record",
     "experiment_spec",
+    "import_experiment",
     "kv_cache_eviction",
     "pipeline_digest",
     "resolve_experiment",
 ]
+
+_HOMES = {
+    "ExportedExperiment": "record",
+    "experiment_of_record": "record",
+    "import_experiment": "round_trip",
+}
+
+
+def __getattr__(name: str) -> object:
+    """A name of the `.pllm` side that nobody asked for yet."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.experiment.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found

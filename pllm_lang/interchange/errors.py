@@ -65,6 +65,20 @@ class NotFaithful(InterchangeError):
         self.keys = tuple(reasons)
 
 
+class ExportRefused(InterchangeError):
+    """Something declared has no document of the SDK at all; `subject` is the path of its field."""
+
+    def __init__(self, message: str, subject: str) -> None:
+        super().__init__("export.refused", message, subject)
+
+
+class NotSaid(InterchangeError):
+    """A sound document that `.pllm` text cannot say; `subject` is the path in the document."""
+
+    def __init__(self, message: str, subject: str) -> None:
+        super().__init__("import.not_said", message, subject)
+
+
 class Diagnostic(msgspec.Struct, frozen=True, order=True):
     """One reason why a compile request was refused, ordered as the SDK orders them."""
 

@@ -161,8 +161,12 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("verification", "components", "how results are verified"),
         FieldSpec("state", "components", "who keeps state between steps"),
         FieldSpec("linear", "components", "the method of linear layers"),
+        FieldSpec("slots", "map", "components of the SDK's composition in slots that have no field here"),
         FieldSpec("profile", "text", "name of the same composition in the SDK"),
         FieldSpec("everything_else", "components", "the component of each operator that no slot names"),
+        FieldSpec("outside_layers", "components", "what does the slots' operators before and after the layers"),
+        FieldSpec("activations", "format", "what the operands of linear layers are quantised to"),
+        FieldSpec("weights", "format", "what the weights of linear layers are stored as"),
         FieldSpec("source", "text", "where the composition comes from"),
     ),
     "suite": (
@@ -175,6 +179,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
     ),
     "experiment": (
         FieldSpec("model", "expression", "the model: a declared one or `huggingface(\"config.json\")`"),
+        FieldSpec("source", "expression", "where the SDK gets the model: `huggingface(\"Qwen/Qwen2.5-0.5B\")`"),
         FieldSpec("plan", "plan", "the plan, where it is written out"),
         FieldSpec("pipeline", "record", "the composition"),
         FieldSpec("deployment", "expression", "where the parties run"),

@@ -1,0 +1,25 @@
+"""An experiment as text for people and for the SDK: JSON with two spaces a level, or YAML.
+
+In: the document and a format. Out: text that reads back as the same document.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+
+from pllm_lang.interchange.errors import DocumentError
+from pllm_lang.interchange.experiment.document import ExperimentDoc, experiment_spec
+
+
+def written(document: ExperimentDoc, format: str) -> str:
+    """The document as `format`, json or yaml. Errors: `DocumentError` where the YAML library is not there."""
+    spec = experiment_spec(document)
+    if format == "json":
+        return json.dumps(spec, indent=2, ensure_ascii=False) + "\n"
+    try:
+        yaml = import_module("yaml")
+    except ModuleNotFoundError:
+        why = "YAML needs pyyaml: pip install 'pllm-lang[interchange]', or use JSON"
+        raise DocumentError("document.format", why) from None
+    return yaml.safe_dump(spec, allow_unicode=True, sort_keys=False, width=2**20)
