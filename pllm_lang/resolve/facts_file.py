@@ -3,8 +3,9 @@
     {"schema": "pllm.lang.facts.v1", "checkpoint": "sha256:...", "facts": {"w_up": {"row_norm1": "64"}}}
 
 Numbers are exact and written as texts (`"127"`, `"1/128"`). `"calibrated": ["h"]` lists names whose ranges
-were seen on data. Strict: an unknown key, a key twice, a number that is no text, a range upside down are all
-refused.
+were seen on data. `"quantized": {"w_up": "8"}` says of which weights the facts are those of the integers that a
+quantisation to that many bits stores, beside a scale for each row. Strict: an unknown key, a key twice, a
+number that is no text, a range upside down are all refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, cast
 
@@ -26,7 +28,8 @@ SCHEMA = "pllm.lang.facts.v1"
 SLOTS = Measured.__struct_fields__
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NUMBER = re.compile(r"-?[0-9]+(/[0-9]+)?")
-_KEYS = ("schema", "checkpoint", "facts", "calibrated")
+_KEYS = ("schema", "checkpoint", "facts", "calibrated", "quantized")
+_BITS = range(2, 33)
 
 
 class BadFacts(Exception):
@@ -97,7 +100,16 @@ def _facts_file(path: str, digest: str, value: dict[str, Any]) -> FactsFile:
         isinstance(c, str) and c in measured for c in cast("list[Any]", calibrated)
     ):
         raise BadFacts('"calibrated" is a list of names that "facts" has')
-    return FactsFile(path, digest, checkpoint, measured, tuple(cast("list[str]", calibrated)))
+    quantized = _quantized(value.get("quantized", {}), measured)
+    return FactsFile(path, digest, checkpoint, measured, tuple(cast("list[str]", calibrated)), quantized)
+
+
+def _quantized(value: Any, measured: Mapping[str, Measured]) -> dict[str, int]:
+    entries = cast("dict[Any, Any]", value) if isinstance(value, dict) else {"": value}
+    for name, bits in entries.items():
+        if name not in measured or bits not in map(str, _BITS):
+            raise BadFacts('"quantized" gives bits, "2" to "32", to names that "facts" has')
+    return {name: int(bits) for name, bits in entries.items()}
 
 
 def _measured(name: str, entry: Any) -> Measured:

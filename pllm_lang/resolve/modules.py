@@ -52,7 +52,8 @@ class Measured(msgspec.Struct, frozen=True):
 class FactsFile(msgspec.Struct, frozen=True):
     """A facts file: `checkpoint` is the digest of what was measured, `digest` the SHA-256 of the file itself.
 
-    `calibrated` names those facts that were seen on data instead of being true of the weights.
+    `calibrated` names those facts that were seen on data instead of being true of the weights; `quantized` those
+    that are of the integers which a quantisation to so many bits stores, beside a scale.
     """
 
     path: str
@@ -60,6 +61,7 @@ class FactsFile(msgspec.Struct, frozen=True):
     checkpoint: str
     facts: dict[str, Measured]
     calibrated: tuple[str, ...] = ()
+    quantized: dict[str, int] = {}
 
 
 class ConfigFile(msgspec.Struct, frozen=True):

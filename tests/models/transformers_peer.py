@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.numpy import load_file
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 
 from pllm_lang.models import Lowering, LoweringError, lower_model
 from pllm_lang.models.graph import ModelGraph
+from pllm_lang.runtime.checkpoint.open import open_checkpoint
+from pllm_lang.runtime.checkpoint.weights import array
 from pllm_lang.runtime.semantic.reference import generate
 
 PROMPT, STEPS = 12, 3
@@ -106,56 +107,6 @@ def _their_logits(model: Any, tokens: np.ndarray) -> np.ndarray:
 
 
 def read_weights(folder: Path) -> Callable[[str, int | None], np.ndarray]:
-    """Weights by the graph's names; experts stacked, from separate tensors or from a packed one."""
-    stored = load_file(str(next(folder.glob("*.safetensors"))))
-
-    def weight(name: str, layer: int | None) -> np.ndarray:
-        key = name.replace("*", str(layer))
-        if "#" not in key:
-            return _single(stored, key)
-        return _experts(stored, key)
-
-    return weight
-
-
-def _single(stored: Mapping[str, np.ndarray], key: str) -> np.ndarray:
-    if key in stored:
-        return stored[key].astype(np.float64)
-    heads = sorted(
-        (k for k in stored if re.fullmatch(key.replace(".weight", r"\.norms\.\d+\.weight"), k)), key=_number
-    )
-    if not heads:
-        raise KeyError(f"{key} is not among {sorted(stored)}")
-    return np.stack([stored[k] for k in heads]).astype(np.float64)
-
-
-def _number(key: str) -> int:
-    return int(re.findall(r"norms\.(\d+)", key)[0])
-
-
-def _experts(stored: Mapping[str, np.ndarray], key: str) -> np.ndarray:
-    found = [key.replace("#", str(i)) for i in range(1000) if key.replace("#", str(i)) in stored]
-    if found:
-        return np.stack([stored[one] for one in found]).astype(np.float64)
-    return _packed(stored, key)
-
-
-def _packed(stored: Mapping[str, np.ndarray], key: str) -> np.ndarray:
-    """Packed experts: gate and up in one tensor, in halves, or interleaved where there are biases (gpt-oss).
-    gpt-oss and Llama 4 store each expert transposed."""
-    head, _, tail = key.partition(".#.")
-    role, _, kind = tail.partition(".")
-    suffix = "_bias" if kind == "bias" else ""
-    down = role == "down_proj"
-    name = f"{head}.{'down_proj' if down else 'gate_up_proj'}{suffix}"
-    granite = f"{head.removesuffix('.experts')}.{'output' if down else 'input'}_linear.weight"
-    packed = stored[name if name in stored else granite].astype(np.float64)
-    interleaved = f"{head}.gate_up_proj_bias" in stored
-    if kind == "weight" and (interleaved or "feed_forward" in head):
-        packed = packed.swapaxes(1, 2)
-    if role == "down_proj":
-        return packed
-    if interleaved:
-        return packed[:, 0::2] if role == "gate_proj" else packed[:, 1::2]
-    half = packed.shape[1] // 2
-    return packed[:, :half] if role == "gate_proj" else packed[:, half:]
+    """Weights by the graph's names, as the product reads them."""
+    tensors = open_checkpoint(str(folder)).tensors
+    return lambda name, layer: array(tensors, name, layer).astype(np.float64)

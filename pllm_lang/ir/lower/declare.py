@@ -8,7 +8,7 @@ from __future__ import annotations
 from pllm_lang.ir.lower.clauses import Said, read_clauses
 from pllm_lang.ir.lower.condition import tightened
 from pllm_lang.ir.lower.context import Context, Family, StateName, Value
-from pllm_lang.ir.lower.facts import facts_of
+from pllm_lang.ir.lower.facts import facts_of, weight_facts
 from pllm_lang.ir.lower.limits import MAX_FAMILY
 from pllm_lang.ir.lower.naming import constants, define
 from pllm_lang.ir.lower.operand import new_value
@@ -52,7 +52,7 @@ def lower_weight(ctx: Context, decl: syn.Weight) -> None:
         message = f"the weight `{name}` is neither public nor kept secret from anyone"
         report(ctx, "types.weight_owner", message, span_of(ctx, decl, decl.name), help)
     value = new_value(ctx, name, origin_of(ctx, decl, decl.name))
-    stated = facts_of(ctx, name, count)
+    stated = weight_facts(ctx, decl, kind, count)
     bounds = tightened([*said.bounds, *stated.true]) if stated.true else said.bounds
     weight = Weight(value, kind, count, said.secret_from, bounds, stated.checkpoint, assumed=stated.seen)
     ctx.weights.append(weight)

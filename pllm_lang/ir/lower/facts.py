@@ -10,15 +10,17 @@ member has none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 
 import msgspec
 
+from pllm_lang.catalog.records import Format
 from pllm_lang.exact.enclose import sqrt
 from pllm_lang.ir.lower.condition import tightened
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.report import report, span_of
-from pllm_lang.ir.plan import Bound
+from pllm_lang.ir.plan import Bound, TensorType
 from pllm_lang.resolve.modules import FactsFile, Measured
 from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax import nodes as syn
@@ -66,12 +68,15 @@ def check_facts(ctx: Context, stmt: syn.Facts) -> None:
 
 def facts_of(ctx: Context, name: str, count: int) -> Stated:
     """What the facts files say of a value, or of every member of a family of `count`."""
-    if not ctx.facts:
-        return NOTHING
+    return facts_in(ctx.facts, name, count) if ctx.facts else NOTHING
+
+
+def facts_in(files: Iterable[FactsFile], name: str, count: int) -> Stated:
+    """What these facts files say of it."""
     true: list[Bound] = []
     seen: list[Bound] = []
     checkpoint = ""
-    for file in ctx.facts:
+    for file in files:
         names = _names(file, name, count)
         if not names:
             continue
@@ -80,6 +85,48 @@ def facts_of(ctx: Context, name: str, count: int) -> Stated:
         (seen if calibrated else true).extend(bounds)
         checkpoint = file.checkpoint
     return Stated(tightened(true), tightened(seen), checkpoint)
+
+
+def weight_facts(ctx: Context, decl: syn.Weight, kind: TensorType, count: int) -> Stated:
+    """What the facts files say of a weight, if they measured the numbers that its format stores.
+
+    Integers beside a scale and the real numbers that they stand for have other norms: facts of one are wrong of the
+    other, and of integers of other bits.
+    """
+    name = decl.name.id
+    if not ctx.facts or kind.format < 0:
+        return facts_of(ctx, name, count)
+    format = ctx.formats[kind.format]
+    stores = (int(format.high).bit_length() + 1) if format.scale and format.high else 0
+    for file in ctx.facts:
+        measured = {file.quantized.get(each, 0) for each in _names(file, name, count)}
+        if measured - {stores}:
+            _report_numbers(ctx, decl, max(measured - {stores}), stores)
+            return NOTHING
+    return facts_of(ctx, name, count)
+
+
+def measured_bits(files: Iterable[FactsFile], name: str, count: int) -> set[int]:
+    """Bits of the integers that the facts of a value are of, 0 for numbers that stand for themselves."""
+    return {file.quantized.get(each, 0) for file in files for each in _names(file, name, count)}
+
+
+def stored_bits(format: Format) -> int:
+    """Bits of the integers that the format stores beside a scale, 0 where values stand for themselves."""
+    return (int(format.high).bit_length() + 1) if format.scale and format.high else 0
+
+
+def _report_numbers(ctx: Context, decl: syn.Weight, measured: int, stores: int) -> None:
+    def numbers(bits: int) -> str:
+        return f"integers of {bits} bits beside a scale" if bits else "numbers that stand for themselves"
+
+    message = (
+        f"the facts of `{decl.name.id}` are of {numbers(measured)}, but the plan stores {numbers(stores)}"
+    )
+    help = (
+        f"measure them with `pllm measure --quantize {stores}`" if stores else "measure without `--quantize`"
+    )
+    report(ctx, "facts.other_numbers", message, span_of(ctx, decl, decl.name), help)
 
 
 def _names(file: FactsFile, name: str, count: int) -> list[str]:

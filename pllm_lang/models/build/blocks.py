@@ -50,7 +50,7 @@ def build_experts(body: Body, spec: Experts, source: str, routed_by: str = "") -
     if spec.shared_gate:
         opening = body.linear("shared_mix", "shared_mix", source, 1)
         opening = body.op("shared_mix_sigmoid", "sigmoid", (opening,), body.shape(opening))
-        shared = body.binary("shared_gated", "mul", shared, opening)
+        shared = body.binary("shared_opened", "mul", shared, opening)
     return body.binary("experts_and_shared", "add", result, shared)
 
 

@@ -22,9 +22,18 @@ WeightSource: TypeAlias = Callable[[str, int | None], Array]
 
 States: TypeAlias = dict[tuple[str, int], Array]
 
+Watch: TypeAlias = Callable[[Stage, "int | None", Op, Array], None]
+"""Called with every value as it is made: its stage, layer (None outside of the layers) and op."""
+
+_See: TypeAlias = Callable[["int | None", Op, Array], None]
+
 
 def generate(
-    graph: ModelGraph, weights: WeightSource, tokens: NDArray[np.int64], steps: NDArray[np.int64]
+    graph: ModelGraph,
+    weights: WeightSource,
+    tokens: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    watch: Watch | None = None,
 ) -> list[Array]:
     """Logits `[B, vocab]` after prefill of `tokens` `[B, T]`, and after each decode step fed with `steps[:,
     i]`."""
@@ -38,7 +47,7 @@ def generate(
             end = start + stage.query
             positions = np.broadcast_to(np.arange(start, end), (every.shape[0], stage.query))
             lengths = np.full(every.shape[0], end)
-            logits.append(run_stage(stage, source, states, every[:, start:end], positions, lengths))
+            logits.append(run_stage(stage, source, states, every[:, start:end], positions, lengths, watch))
             start = end
     return logits[graph.prefill.steps - 1 :]
 
@@ -71,22 +80,28 @@ def run_stage(
     tokens: NDArray[np.int64],
     positions: NDArray[np.int64],
     lengths: NDArray[np.int64],
+    watch: Watch | None = None,
 ) -> Array:
     """One run of a stage; `states` is read and updated. Returns the logits."""
+
+    def see(layer: int | None, op: Op, value: Array) -> None:
+        if watch is not None:
+            watch(stage, layer, op, value)
+
     inputs: dict[str, Array] = {"tokens": tokens, "positions": positions, "lengths": lengths}  # type: ignore[dict-item]
-    before = _run(stage.before, dict(inputs), weights, None)
+    before = _run(stage.before, dict(inputs), weights, None, see)
     carried = {name: before[value] for name, value in stage.carried.items()}
     bodies = {layer: repeat for repeat in stage.layers for layer in repeat.layers}
     for layer in sorted(bodies):
-        carried |= _run_layer(bodies[layer], layer, inputs | carried, weights, states)
-    return _run(stage.after, inputs | carried, weights, None)[stage.outputs[0]]
+        carried |= _run_layer(bodies[layer], layer, inputs | carried, weights, states, see)
+    return _run(stage.after, inputs | carried, weights, None, see)[stage.outputs[0]]
 
 
 def _run_layer(
-    repeat: Repeat, layer: int, scope: dict[str, Array], weights: WeightSource, states: States
+    repeat: Repeat, layer: int, scope: dict[str, Array], weights: WeightSource, states: States, see: _See
 ) -> dict[str, Array]:
     scope = scope | {f"state.{name}": value for (name, at), value in states.items() if at == layer}
-    values = _run(repeat.ops, scope, weights, layer)
+    values = _run(repeat.ops, scope, weights, layer, see)
     ops = {op.name: op for op in repeat.ops}
     for state, name in repeat.writes.items():
         states[state, layer] = _kept(ops[name], values[name])
@@ -104,9 +119,10 @@ def _kept(op: Op, value: Array) -> Array:
 
 
 def _run(
-    ops: tuple[Op, ...], scope: dict[str, Array], weights: WeightSource, layer: int | None
+    ops: tuple[Op, ...], scope: dict[str, Array], weights: WeightSource, layer: int | None, see: _See
 ) -> dict[str, Array]:
     for op in ops:
         given: Mapping[str, Array] = {role: weights(name, layer) for role, name in op.weights.items()}
         scope[op.name] = OPERATORS[op.operator](Call(op, tuple(scope[name] for name in op.inputs), given))
+        see(layer, op, scope[op.name])
     return scope

@@ -1,0 +1,46 @@
+"""A checkpoint to the text of its facts file, or one sentence that refuses it. Loads numpy."""
+
+from __future__ import annotations
+
+import os
+
+from pllm_lang.models.errors import LoweringError
+from pllm_lang.models.graph import ModelGraph
+from pllm_lang.models.lower import lower_model
+from pllm_lang.runtime.checkpoint.errors import CheckpointError
+from pllm_lang.runtime.checkpoint.open import checkpoint_digest, open_checkpoint
+from pllm_lang.runtime.measure.calibrate import calibrated
+from pllm_lang.runtime.measure.document import facts_document
+from pllm_lang.runtime.measure.facts import facts_of_checkpoint
+
+
+class NotMeasuredError(Exception):
+    """The text is a code, what is wrong, and a next step."""
+
+
+def facts_text(path: str, bits: int, calibration: str | None) -> bytes:
+    try:
+        opened = open_checkpoint(path)
+        graph = None if opened.config is None else _graph(opened.config)
+        found = facts_of_checkpoint(opened, graph, bits)
+        seen = {} if calibration is None else calibrated(calibration, opened)
+        for name in sorted(seen):
+            if name in found.facts:
+                message = f"`{name}` is a weight; a recorded value needs a name of its own"
+                raise CheckpointError("calibration.name", message)
+        return facts_document(checkpoint_digest(opened), found.facts, found.quantized, seen)
+    except CheckpointError as error:
+        raise NotMeasuredError(_told(error.code, path, str(error), error.help)) from None
+    except LoweringError as error:
+        message = str(error).removesuffix(f" ({error.help})") if error.help else str(error)
+        raise NotMeasuredError(_told(error.code, path, message, error.help)) from None
+
+
+def _graph(config: bytes) -> ModelGraph:
+    """The weights of a model, which no workload changes."""
+    return lower_model(config, batch=1, max_input_tokens=1, max_new_tokens=1).graph
+
+
+def _told(code: str, path: str, message: str, help: str) -> str:
+    named = os.path.basename(os.path.normpath(path))
+    return f"error[{code}]: {named}: {message}" + (f"\n  = help: {help}" if help else "")

@@ -1,0 +1,1 @@
+"""Checkpoints: folders and files of safetensors, read without executing anything. Needs numpy."""

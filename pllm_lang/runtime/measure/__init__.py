@@ -1,0 +1,1 @@
+"""Facts of a checkpoint: exact bounds of its weights, and ranges seen on data. Needs numpy."""
