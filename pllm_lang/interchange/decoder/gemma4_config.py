@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from pllm_lang.interchange.decoder.dense_config import check_positions
 from pllm_lang.interchange.decoder.fields import (
     U32,
     U64,
@@ -24,7 +25,6 @@ from pllm_lang.interchange.decoder.fields import (
 from pllm_lang.interchange.decoder.gemma4 import gemma4_graph
 from pllm_lang.interchange.decoder.gemma4_parts import Gemma4
 from pllm_lang.interchange.decoder.plan import Workload
-from pllm_lang.interchange.decoder.qwen_config import check_positions
 from pllm_lang.interchange.errors import ConfigFault, ConfigRefused
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from pllm_lang.interchange.decoder.plan import (
     CACHE_DESCRIPTOR,
     KV_CACHE,
@@ -14,8 +16,41 @@ from pllm_lang.interchange.decoder.plan import (
     Operation,
     Phase,
     Shape,
+    State,
     operation,
 )
+
+
+class DenseSizes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the graph of every dense decoder depends on. `epsilon` is decimal text, `theta` the rotary base."""
+
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int
+    vocabulary: int
+    epsilon: str
+    theta: int
+
+
+def token_lookup(p: DenseSizes, phase: Phase) -> Operation:
+    """The embedding of the input tokens."""
+    shape = (phase.batch, phase.query, p.hidden)
+    return operation(
+        "token_lookup", "token_lookup", ("input.tokens",), shape, weight="model.embed_tokens.weight"
+    )
+
+
+def kv_states(p: DenseSizes, phase: Phase, capacity: int, name: str) -> tuple[State, ...]:
+    """A key and a value cache of `capacity` positions for each layer; `name` takes layer and kind."""
+    shape = (phase.batch, p.kv_heads, capacity, p.head_dim)
+    return tuple(
+        State(name.format(layer, kind), layer, kind, shape, capacity)
+        for layer in range(p.layers)
+        for kind in ("key", "value")
+    )
 
 
 def linear(id: str, source: str, shape: Shape, weight: str, *, bias: bool = False) -> Operation:

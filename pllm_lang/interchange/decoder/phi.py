@@ -6,14 +6,15 @@ it (see `faithful.py`): a prefill cache of another size than the decode cache, a
 
 from __future__ import annotations
 
-import msgspec
-
 from pllm_lang.interchange.decoder.parts import (
+    DenseSizes,
     append_to_state,
     attention_core,
+    kv_states,
     linear,
     rms_norm,
     slice_features,
+    token_lookup,
 )
 from pllm_lang.interchange.decoder.plan import (
     HEADS_FIRST,
@@ -21,24 +22,14 @@ from pllm_lang.interchange.decoder.plan import (
     Graph,
     Operation,
     Phase,
-    State,
     operation,
 )
 
 
-class PhiMini(msgspec.Struct, frozen=True):
-    """What the graph depends on. `rotary_dimensions` of each head turn; `epsilon` is decimal text."""
+class PhiMini(DenseSizes, frozen=True, kw_only=True):
+    """What the graph depends on. `rotary_dimensions` of each head turn."""
 
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_dim: int
     rotary_dimensions: int
-    intermediate: int
-    vocabulary: int
-    epsilon: str
-    theta: int
     maximum_positions: int
     original_positions: int
     long_factor: tuple[int | float, ...]
@@ -48,9 +39,7 @@ class PhiMini(msgspec.Struct, frozen=True):
 def phi_graph(p: PhiMini, phase: Phase) -> Graph:
     """The graph of one phase: 28 operations a layer and 6 around them."""
     outer = (phase.batch, phase.query, p.hidden)
-    embed = operation(
-        "token_lookup", "token_lookup", ("input.tokens",), outer, weight="model.embed_tokens.weight"
-    )
+    embed = token_lookup(p, phase)
     operations, hidden = [embed], embed.id
     for layer in range(p.layers):
         operations += _attention(p, phase, layer, hidden) + _feed_forward(p, phase, layer)
@@ -76,8 +65,8 @@ def phi_graph(p: PhiMini, phase: Phase) -> Graph:
         query_sequence=phase.query,
         maximum_key_sequence=_keys(phase),
         operations=tuple(operations),
-        state_inputs=_states(p, phase, "state.layer.{}.{}"),
-        state_outputs=_states(p, phase, "layer.{}.{}_append"),
+        state_inputs=kv_states(p, phase, _keys(phase), "state.layer.{}.{}"),
+        state_outputs=kv_states(p, phase, _keys(phase), "layer.{}.{}_append"),
     )
 
 
@@ -133,13 +122,6 @@ def _feed_forward(p: PhiMini, phase: Phase, layer: int) -> list[Operation]:
         linear(n + "down_proj", n + "gated_multiply", outer, w + "mlp.down_proj"),
         operation(n + "mlp_residual", "residual_add", (n + "attention_residual", n + "down_proj"), outer),
     ]
-
-
-def _states(p: PhiMini, phase: Phase, name: str) -> tuple[State, ...]:
-    keys = _keys(phase)
-    shape = (phase.batch, p.kv_heads, keys, p.head_dim)
-    kinds = ("key", "value")
-    return tuple(State(name.format(n, kind), n, kind, shape, keys) for n in range(p.layers) for kind in kinds)
 
 
 def _rotate(p: PhiMini, id: str, source: str, shape: tuple[int, ...]) -> Operation:

@@ -12,12 +12,11 @@ from typing import Any
 import msgspec
 
 from pllm_lang.interchange.canonical import digest
+from pllm_lang.interchange.decoder import dense_config as dense
 from pllm_lang.interchange.decoder.fields import (
-    U32,
     U64,
     DecimalLike,
     Lowered,
-    Number,
     Rule,
     decimal_text,
     decimal_value,
@@ -27,7 +26,6 @@ from pllm_lang.interchange.decoder.fields import (
 )
 from pllm_lang.interchange.decoder.phi import PhiMini, phi_graph
 from pllm_lang.interchange.decoder.plan import Workload
-from pllm_lang.interchange.decoder.qwen_config import EPSILON, GROUPS, LAYERS, SILU, SIZES, nonzero
 from pllm_lang.interchange.errors import ConfigRefused
 
 
@@ -40,23 +38,11 @@ class LongRope(msgspec.Struct, frozen=True, kw_only=True):
     short_factor: tuple[Any, ...]
 
 
-class PhiConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys that the adapter reads; the four with a default may be absent."""
+class PhiConfig(dense.DenseConfig, frozen=True, kw_only=True):
+    """The further keys of this family; the four with a default may be absent."""
 
-    model_type: str
-    hidden_size: U64
-    intermediate_size: U64
-    num_hidden_layers: U32
-    num_attention_heads: U64
-    num_key_value_heads: U64
-    vocab_size: U64
-    max_position_embeddings: U64
     original_max_position_embeddings: U64
-    hidden_act: str
-    rms_norm_eps: DecimalLike
-    rope_theta: Number
     partial_rotary_factor: DecimalLike
-    tie_word_embeddings: bool
     use_cache: bool
     attention_bias: bool
     lm_head_bias: bool
@@ -96,15 +82,10 @@ def _zero(key: str) -> tuple[Rule[PhiConfig], Rule[PhiConfig]]:
 
 
 RULES: tuple[Rule[PhiConfig], ...] = (
-    SILU,
-    *nonzero(*SIZES[:6]),
-    Rule(
-        "configuration",
-        ("hidden_size", "num_attention_heads"),
-        lambda c: c.hidden_size % c.num_attention_heads == 0,
-        "hidden_size must be a multiple of num_attention_heads",
-    ),
-    GROUPS,
+    dense.SILU,
+    *dense.nonzero(*dense.SIZES[:6]),
+    dense.HEADS,
+    dense.GROUPS,
     Rule(
         "configuration",
         ("original_max_position_embeddings", "max_position_embeddings"),
@@ -123,8 +104,8 @@ RULES: tuple[Rule[PhiConfig], ...] = (
     *_zero("attention_dropout"),
     *_zero("embd_pdrop"),
     *_zero("resid_pdrop"),
-    EPSILON,
-    LAYERS,
+    dense.EPSILON,
+    dense.LAYERS,
     Rule(
         "unsupported",
         ("partial_rotary_factor",),
@@ -155,29 +136,13 @@ def accept_phi(config: Mapping[str, Any], work: Workload) -> Lowered:
     rotary = head_dim * 3 // 4
     for name in ("short_factor", "long_factor"):
         _check_factors(getattr(fields.rope_scaling, name), rotary // 2, f"rope_scaling.{name}")
-    if not (work.batch and work.max_input_tokens and work.max_new_tokens):
-        raise ConfigRefused("configuration", "a workload of zero sequences or tokens")
-    if work.max_input_tokens + work.max_new_tokens > fields.max_position_embeddings:
-        raise ConfigRefused(
-            "configuration", "the workload needs more positions", ("max_position_embeddings",)
-        )
-    if rotary == 0 or rotary % 2:
-        raise ConfigRefused("graph", f"rotary embedding turns pairs, not {rotary} dimensions", SIZES[:1])
-    if theta == 0:
-        raise ConfigRefused("graph", "rotary embedding with base zero", ("rope_theta",))
+    dense.check_positions(work, dense.tokens_of(work), fields.max_position_embeddings)
+    dense.check_rotation(rotary, theta, "hidden_size")
     texts = {key: decimal_text(getattr(fields, key)) for key in DECIMALS}
     document = {**msgspec.to_builtins(fields), **texts, "rope_theta": theta}
     model = PhiMini(
-        layers=fields.num_hidden_layers,
-        hidden=fields.hidden_size,
-        heads=fields.num_attention_heads,
-        kv_heads=fields.num_key_value_heads,
-        head_dim=head_dim,
+        **dense.dense_sizes(fields, head_dim, theta),
         rotary_dimensions=rotary,
-        intermediate=fields.intermediate_size,
-        vocabulary=fields.vocab_size,
-        epsilon=texts["rms_norm_eps"],
-        theta=theta,
         maximum_positions=fields.max_position_embeddings,
         original_positions=fields.original_max_position_embeddings,
         long_factor=fields.rope_scaling.long_factor,

@@ -6,9 +6,15 @@ the graph. Qwen3 differs by two norms per layer and by having no bias.
 
 from __future__ import annotations
 
-import msgspec
-
-from pllm_lang.interchange.decoder.parts import attention_core, cache_attributes, linear, rms_norm
+from pllm_lang.interchange.decoder.parts import (
+    DenseSizes,
+    attention_core,
+    cache_attributes,
+    kv_states,
+    linear,
+    rms_norm,
+    token_lookup,
+)
 from pllm_lang.interchange.decoder.plan import (
     CACHE_DESCRIPTOR,
     CACHE_INPUTS,
@@ -20,25 +26,13 @@ from pllm_lang.interchange.decoder.plan import (
     Graph,
     Operation,
     Phase,
-    State,
     operation,
 )
 
 
-class DenseQwen(msgspec.Struct, frozen=True):
-    """What the graph of a dense Qwen decoder depends on. `epsilon` is decimal text, `theta` the rotary
-    base.
-    """
+class DenseQwen(DenseSizes, frozen=True, kw_only=True):
+    """What the graph of a dense Qwen decoder depends on."""
 
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    intermediate: int
-    vocabulary: int
-    epsilon: str
-    theta: int
     tied: bool
     qkv_bias: bool
     qk_norm: bool
@@ -46,13 +40,7 @@ class DenseQwen(msgspec.Struct, frozen=True):
 
 def dense_qwen_graph(p: DenseQwen, phase: Phase) -> Graph:
     """The graph of one phase: 28 operations a layer for Qwen2, 30 for Qwen3, and 6 around them."""
-    embed = operation(
-        "token_lookup",
-        "token_lookup",
-        ("input.tokens",),
-        (phase.batch, phase.query, p.hidden),
-        weight="model.embed_tokens.weight",
-    )
+    embed = token_lookup(p, phase)
     operations, hidden = [embed], embed.id
     for layer in range(p.layers):
         operations += _attention(p, phase, layer, hidden) + _feed_forward(p, phase, layer)
@@ -64,8 +52,10 @@ def dense_qwen_graph(p: DenseQwen, phase: Phase) -> Graph:
         query_sequence=phase.query,
         maximum_key_sequence=_keys(phase),
         operations=tuple(operations),
-        state_inputs=_states(p, phase, "state.layer.{}.{}") if phase.mode == "decode" else (),
-        state_outputs=_states(p, phase, "layer.{}.{}_append"),
+        state_inputs=kv_states(p, phase, phase.cache_capacity, "state.layer.{}.{}")
+        if phase.mode == "decode"
+        else (),
+        state_outputs=kv_states(p, phase, phase.cache_capacity, "layer.{}.{}_append"),
     )
 
 
@@ -182,16 +172,6 @@ def _tail(p: DenseQwen, phase: Phase, hidden: str) -> list[Operation]:
         operation("token_selection", "greedy_token_selection", ("output_head",), (batch,), **GREEDY),
         operation("token_feedback", "token_feedback", ("token_selection",), (batch, 1), **GREEDY),
     ]
-
-
-def _states(p: DenseQwen, phase: Phase, name: str) -> tuple[State, ...]:
-    capacity = phase.cache_capacity
-    shape = (phase.batch, p.kv_heads, capacity, p.head_dim)
-    return tuple(
-        State(name.format(layer, kind), layer, kind, shape, capacity)
-        for layer in range(p.layers)
-        for kind in ("key", "value")
-    )
 
 
 def _rotate(p: DenseQwen, id: str, source: str, shape: tuple[int, ...]) -> Operation:
