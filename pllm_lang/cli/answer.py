@@ -1,27 +1,28 @@
-"""The answer to `pllm check`: the findings of all calls and what became of each plan, as text in the format asked for."""
+"""The answer to `pllm check`: what is found in the files of all calls, without what comments, options and the baseline hide, as
+text in the format asked for."""
 
 from __future__ import annotations
 
+import importlib
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache
+from types import ModuleType
 
 import msgspec
 
-from pllm_lang.cli.call import Call
-from pllm_lang.cli.checking import Checked, ProtocolReport, check_files
+from pllm_lang.cli.baseline import read_baseline, split, write_baseline
+from pllm_lang.cli.call import Call, Wanted
+from pllm_lang.cli.checking import Checked, check_files
+from pllm_lang.cli.told import Hidden, Told
 from pllm_lang.resources import stdlib_dir
 from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.read import read_source
-from pllm_lang.text.render_concise import render_concise
-from pllm_lang.text.render_full import render_full
-from pllm_lang.text.render_json import findings_document
 from pllm_lang.text.source import Source
-from pllm_lang.text.style import style_for
 from pllm_lang.text.suppress import suppress
-from pllm_lang.verify.check import PlanReport
-from pllm_lang.verify.report import count_verdicts
+
+MAX_WORK = 100_000
+"""Obligations that trials of fixes check again, of one call."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -32,32 +33,89 @@ class Answer(msgspec.Struct, frozen=True):
     read: tuple[str, ...]
 
 
-def answer(
-    calls: Sequence[Call], format_: str | None, select: Sequence[str], ignore: Sequence[str]
-) -> Answer:
+class Found(msgspec.Struct, frozen=True):
+    """What one call finds, without what comments beside it hide."""
+
+    checked: Checked
+    kept: tuple[Finding, ...]
+    hidden: tuple[Hidden, ...]
+
+
+@cache
+def _format(name: str) -> ModuleType:
+    return importlib.import_module(f"pllm_lang.cli.formats.{name}")
+
+
+def answer(calls: Sequence[Call], wanted: Wanted) -> Answer:
     """Check the files of all calls; options of the command line come before those of a configuration."""
-    checked = [
-        (call, check_files(call.files, call.settings.root, call.buffers)) for call in calls if call.files
-    ]
+    asked = [call for call in calls if call.files]
+    configured = [call.settings.config.format for call in calls if call.settings.config.format]
+    chosen = wanted.format or next(iter(configured), "full")
+    with_fixes = wanted.statistics or _format(chosen).FIXES
+    done = [(call, found_in(call)) for call in asked]
+    told = _told(done, wanted, with_fixes)
+    text = _statistics(told, chosen) if wanted.statistics else _format(chosen).render(told)
+    return Answer(text, told.findings, tuple(_read(done, wanted)))
+
+
+def _statistics(told: Told, format_: str) -> str:
+    from pllm_lang.cli.statistics import statistics
+
+    return statistics(told, format_)
+
+
+def found_in(call: Call, changed: Mapping[str, str] | None = None) -> Found:
+    """The findings of a call, with `changed` texts in place of its files."""
+    checked = check_files(call.files, call.settings.root, {**call.buffers, **(changed or {})})
+    findings: Iterable[Finding] = checked.findings
+    hidden: list[Hidden] = []
+    for name, comments in checked.comments.items():
+        result = suppress(findings, checked.sources[name], comments)
+        findings = result.kept
+        pairs = zip(result.hidden, result.reasons, strict=True)
+        hidden += [Hidden(finding, "comment", reason) for finding, reason in pairs]
+    return Found(checked, tuple(findings), tuple(hidden))
+
+
+def with_tried_fixes(call: Call, found: Found, wanted: Sequence[Finding]) -> tuple[Finding, ...]:
+    """`wanted` findings with the fixes that hold, as many as the work of a trial allows."""
+    if not wanted:
+        return ()
+    # What proposes and tries loads only where something was found.
+    from pllm_lang.verify.fixes.registry import propose
+    from pllm_lang.verify.fixes.trial import MAX_TRIALS, tried
+
+    opened = found.checked.opened
+    proposed = propose(wanted, opened.project, opened.library)
+    work = sum(len(report.obligations) for report in found.checked.reports) + len(call.files)
+    most = min(MAX_TRIALS, MAX_WORK // work)
+    texts = {name: found.checked.sources[name].text for name in call.named if name in found.checked.sources}
+    return tried(proposed, texts, lambda changed: found_in(call, changed).kept, found.kept, most)
+
+
+def _told(done: Sequence[tuple[Call, Found]], wanted: Wanted, with_fixes: bool) -> Told:
     findings: list[Finding] = []
+    hidden: list[Hidden] = []
     sources: dict[str, Source] = {}
-    for call, done in checked:
-        config = call.settings.config
-        findings += shown(done, select or config.select, ignore or config.ignore)
-        sources |= done.sources
+    for call, found in done:
+        chosen = tuple(chosen_of(call, found.kept, wanted))
+        findings += with_tried_fixes(call, found, chosen) if with_fixes else chosen
+        hidden += found.hidden
+        sources |= found.checked.sources
+    if wanted.update_baseline:
+        write_baseline(wanted.baseline, findings)
+    if wanted.baseline:
+        kept, covered = split(findings, read_baseline(wanted.baseline), wanted.baseline)
+        findings, hidden = [*kept], [*hidden, *covered]
     sources |= dict(_library_sources(findings, sources))
-    chosen = format_ or next(
-        (call.settings.config.format for call in calls if call.settings.config.format), "full"
+    return Told(
+        tuple(findings),
+        tuple(hidden),
+        sources,
+        tuple(report for _, found in done for report in found.checked.reports),
+        tuple(report for _, found in done for report in found.checked.protocols),
+        tuple(file for call, _ in done for file in call.files),
     )
-    reports = [report for _, done in checked for report in done.reports]
-    protocols = [report for _, done in checked for report in done.protocols]
-    text = _text(chosen, tuple(findings), sources, reports, protocols, sum(len(call.files) for call in calls))
-    return Answer(text, tuple(findings), tuple(_read(checked)))
-
-
-def shown(done: Checked, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """The findings that nothing suppresses, selects away or ignores."""
-    return tuple(_chosen(_unsuppressed(done), select, ignore))
 
 
 def _library_sources(
@@ -72,15 +130,10 @@ def _library_sources(
                 yield name, source
 
 
-def _unsuppressed(done: Checked) -> Iterable[Finding]:
-    findings: Iterable[Finding] = done.findings
-    for name, comments in done.comments.items():
-        findings = suppress(findings, done.sources[name], comments).kept
-    return findings
-
-
-def _chosen(findings: Iterable[Finding], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Finding]:
+def chosen_of(call: Call, findings: Iterable[Finding], wanted: Wanted) -> Iterator[Finding]:
     """Errors are always shown: only warnings and notes can be selected or ignored."""
+    config = call.settings.config
+    select, ignore = wanted.select or config.select, wanted.ignore or config.ignore
     for finding in findings:
         if finding.severity is Severity.ERROR or (
             (not select or _matches(finding.code, select)) and not _matches(finding.code, ignore)
@@ -93,92 +146,12 @@ def _matches(code: str, wanted: Sequence[str]) -> bool:
     return any(code == name or code.startswith(name + ".") for name in names if name)
 
 
-def _read(checked: Iterable[tuple[Call, Checked]]) -> Iterator[str]:
-    for call, done in checked:
+def _read(done: Iterable[tuple[Call, Found]], wanted: Wanted) -> Iterator[str]:
+    if wanted.baseline:
+        yield wanted.baseline
+    for call, found in done:
         yield from call.settings.read
         yield from call.watched
-        for path in done.read:
+        for path in found.checked.read:
             yield path
             yield os.path.dirname(os.path.abspath(path))
-
-
-def _text(
-    format_: str,
-    findings: tuple[Finding, ...],
-    sources: dict[str, Source],
-    reports: list[PlanReport],
-    protocols: list[ProtocolReport],
-    n_files: int,
-) -> str:
-    if format_ == "json":
-        return _json(findings, sources, reports, protocols)
-    well = _all_well(reports, protocols, n_files)
-    if format_ == "concise":
-        return render_concise(findings, sources, style_for(sys.stdout)) or well
-    told = "".join(f"{line}\n" for line in (*_protocol_lines(protocols), *_plan_lines(reports)))
-    return (render_full(findings, sources, style_for(sys.stdout)) or well) + told
-
-
-def _all_well(reports: Sequence[PlanReport], protocols: Sequence[ProtocolReport], n_files: int) -> str:
-    files = f"{n_files} file{'' if n_files == 1 else 's'}"
-    plans = f"{len(reports)} plan{'' if len(reports) == 1 else 's'}"
-    proved = f", {len(protocols)} protocol{'' if len(protocols) == 1 else 's'} proved" if protocols else ""
-    return f"{files} checked, {plans} accepted{proved}\n"
-
-
-def _protocol_lines(protocols: Sequence[ProtocolReport]) -> Iterator[str]:
-    for report in protocols:
-        ended = f"refused, {len(report.findings)} not proved" if report.findings else "proved"
-        yield f"{report.name}: {ended}"
-        for assumed in report.assumptions:
-            yield f"  assumed: {assumed}"
-
-
-def _plan_lines(reports: Sequence[PlanReport]) -> Iterator[str]:
-    for report in reports:
-        counts = count_verdicts(report.obligations)
-        open_ones = counts["refuted"] + counts["unproved"]
-        proved = counts["proved"]
-        told = f"{proved} obligation{'' if proved == 1 else 's'} proved" + (
-            f", {open_ones} not" if open_ones else ""
-        )
-        yield f"{report.name}: {'accepted' if report.accepted else 'refused'}, {told}"
-        for assumed in assumptions(report):
-            yield f"  assumed: {assumed}"
-        for missing in report.not_asked:
-            yield f"  not asked: {missing.family} ({missing.why})"
-
-
-def assumptions(report: PlanReport) -> tuple[str, ...]:
-    """What the proofs of a plan rest on, each once."""
-    return tuple(dict.fromkeys(told for obligation in report.obligations for told in obligation.assumed))
-
-
-def _json(
-    findings: tuple[Finding, ...],
-    sources: dict[str, Source],
-    reports: list[PlanReport],
-    protocols: list[ProtocolReport],
-) -> str:
-    document: dict[str, Any] = findings_document(findings, sources)
-    if protocols:
-        document["protocols"] = [
-            {
-                "name": report.name,
-                "verdict": "refused" if report.findings else "proved",
-                "assumed": list(report.assumptions),
-            }
-            for report in protocols
-        ]
-    document["plans"] = [
-        {
-            "name": report.name,
-            "file": report.source_map.plan.file,
-            "verdict": "accepted" if report.accepted else "refused",
-            "obligations": count_verdicts(report.obligations),
-            "assumed": list(assumptions(report)),
-            "not_asked": [{"family": one.family, "why": one.why} for one in report.not_asked],
-        }
-        for report in reports
-    ]
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"

@@ -8,9 +8,22 @@ from pllm_lang.cli.config import Settings
 
 
 class Call(msgspec.Struct, frozen=True):
-    """`files` of one project; `watched` files and folders decided which; `buffers` texts that replace files."""
+    """`files` of one project, of which `named` were asked for and the others depend on them; `watched` files and folders decided
+    which; `buffers` texts that replace files."""
 
     settings: Settings
     files: tuple[str, ...]
     watched: tuple[str, ...] = ()
     buffers: dict[str, str] = {}
+    named: tuple[str, ...] = ()
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which warnings and notes are shown, and how. Nothing here touches an error."""
+
+    format: str | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    baseline: str = ""
+    update_baseline: bool = False
+    statistics: bool = False

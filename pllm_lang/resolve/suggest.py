@@ -1,8 +1,10 @@
-"""The known name that was probably meant, as a help sentence."""
+"""The known name that was probably meant, as a help sentence, and out of one."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from pllm_lang.text.similar import closest
 
@@ -15,3 +17,19 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     same = (k for k in known if len(k) > 1 and k != name and k.lower() == name.lower())
     best = next(same, None) or closest(name, known)
     return f"did you mean `{best}`?" if best else ""
+
+
+class Meant(NamedTuple):
+    """`module` is "" where the name is in scope."""
+
+    name: str
+    module: str
+
+
+def meant(help: str) -> Meant | None:
+    """The name that a help sentence of `did_you_mean` asks about, None for other sentences."""
+    match = _ASKED.match(help)
+    return Meant(match[1], match[2] or "") if match else None
+
+
+_ASKED = re.compile(r"did you mean `([^`]+)`(?:, of `([^`]+)`)?\?")

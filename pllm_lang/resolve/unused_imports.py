@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 from pllm_lang.resolve.places import anchor_span, node_span
 from pllm_lang.syntax.nodes import Import, ImportName
+from pllm_lang.text.edits import whole_lines
 from pllm_lang.text.finding import Edit, Finding, Fix, Severity, Span
 from pllm_lang.text.source import Source
 
@@ -48,7 +49,7 @@ def _finding(source: Source, decl: Import, item: ImportName) -> Finding:
         node_span(source.name, decl, item),
         severity=Severity.WARNING,
         help="remove it from the import",
-        fixes=(Fix(f"remove `{name}`", (Edit(_removable(source, decl, item), ""),), safe=True),),
+        fixes=(Fix(f"Remove `{name}`", (Edit(_removable(source, decl, item), ""),), safe=True),),
     )
 
 
@@ -56,7 +57,7 @@ def _removable(source: Source, decl: Import, item: ImportName) -> Span:
     """The name and one comma; the whole import where it brings nothing else."""
     span = node_span(source.name, decl, item)
     if len(decl.names) == 1:
-        return anchor_span(source.name, decl)
+        return whole_lines(source, anchor_span(source.name, decl))
     after = _COMMA_AFTER.match(source.text, span.end)
     if after:
         return Span(source.name, span.start, after.end())

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from pllm_lang.text.edits import whole_lines
 from pllm_lang.text.finding import Edit, Finding, Fix, Severity, Span
 from pllm_lang.text.source import Source
 
@@ -26,8 +27,11 @@ class Suppression(NamedTuple):
 
 
 class Suppressed(NamedTuple):
+    """`reasons` says of each hidden finding why it is."""
+
     kept: tuple[Finding, ...]
     hidden: tuple[Finding, ...]
+    reasons: tuple[str, ...]
 
 
 def suppress(findings: Iterable[Finding], source: Source, comments: Sequence[tuple[int, str]]) -> Suppressed:
@@ -35,6 +39,7 @@ def suppress(findings: Iterable[Finding], source: Source, comments: Sequence[tup
     suppressions = find_suppressions(source, comments)
     kept: list[Finding] = []
     hidden: list[Finding] = []
+    reasons: list[str] = []
     effective: set[tuple[int, str]] = set()
     refused: dict[tuple[int, str], Finding] = {}
     for finding in findings:
@@ -46,10 +51,11 @@ def suppress(findings: Iterable[Finding], source: Source, comments: Sequence[tup
             refused[index, finding.code] = finding
         else:
             hidden.append(finding)
+            reasons.append(suppressions[index].reason)
             effective.add((index, finding.code))
     for index, suppression in enumerate(suppressions):
-        kept += _judge(suppression, [code for i, code in effective if i == index], refused, index)
-    return Suppressed(tuple(kept), tuple(hidden))
+        kept += _judge(source, suppression, [code for i, code in effective if i == index], refused, index)
+    return Suppressed(tuple(kept), tuple(hidden), tuple(reasons))
 
 
 def find_suppressions(source: Source, comments: Sequence[tuple[int, str]]) -> list[Suppression]:
@@ -86,10 +92,21 @@ def _covering(finding: Finding, suppressions: Sequence[Suppression], source: Sou
     return None
 
 
+def _removable(source: Source, span: Span) -> Span:
+    """The comment with the blanks before it, or its whole line."""
+    line = whole_lines(source, span)
+    start = len(source.text[: span.start].rstrip(" \t"))
+    return line if line != span else Span(span.file, start, span.end)
+
+
 def _judge(
-    suppression: Suppression, used: Sequence[str], refused: dict[tuple[int, str], Finding], index: int
+    source: Source,
+    suppression: Suppression,
+    used: Sequence[str],
+    refused: dict[tuple[int, str], Finding],
+    index: int,
 ) -> Iterable[Finding]:
-    fix = Fix("Remove the suppression", (Edit(suppression.span, ""),), safe=True)
+    fix = Fix("Remove the suppression", (Edit(_removable(source, suppression.span), ""),), safe=True)
     if not suppression.reason:
         yield Finding(
             "suppression.no_reason",

@@ -5,21 +5,40 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
-from pllm_lang.cli.call import Call
+from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.cli.config import BadConfigError, Settings, find_settings
 from pllm_lang.cli.discover import NoSuchPathError, files_of, with_dependents
+from pllm_lang.cli.formats import formats
 
-FORMATS = ("full", "concise", "json")
+if TYPE_CHECKING:
+    from pllm_lang.cli.answer import Answer
+    from pllm_lang.cli.fixing import Fixed
+
+
+class Switches(msgspec.Struct, frozen=True):
+    """How files are found and what is done beside telling."""
+
+    exclude: tuple[str, ...]
+    force_exclude: bool
+    stdin_filename: str
+    no_dependents: bool
+    no_cache: bool
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    watch: bool
 
 
 @click.command(short_help="Prove plans, or refuse them with the place and the numbers.")
 @click.argument("paths", nargs=-1)
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="How findings are written.  [default: full]"
+    "--format", "format_", type=click.Choice(formats()), help="How findings are written.  [default: full]"
 )
 @click.option("--select", multiple=True, help="Show only warnings and notes of these codes or families.")
 @click.option("--ignore", multiple=True, help="Leave out warnings and notes of these codes or families.")
@@ -31,73 +50,191 @@ FORMATS = ("full", "concise", "json")
     "--stdin-filename", default="stdin.pllm", show_default=True, help="What to call the text read from `-`."
 )
 @click.option("--no-dependents", is_flag=True, help="Check only the files named, not those that use them.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes to the files of PATHS, then check them again.")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: fixes that change what a plan does, too."
+)
+@click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing.")
+@click.option(
+    "--baseline",
+    default="",
+    metavar="FILE",
+    help="Hide the warnings and notes that FILE lists; never an error.",
+)
+@click.option(
+    "--update-baseline", is_flag=True, help="Write the warnings and notes of now into the baseline."
+)
+@click.option("--statistics", is_flag=True, help="Print how many findings of each code there are.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes that the answer depends on.")
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
 def command(
     paths: tuple[str, ...],
     format_: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
-    exclude: tuple[str, ...],
-    force_exclude: bool,
-    stdin_filename: str,
-    no_dependents: bool,
-    no_cache: bool,
+    baseline: str,
+    update_baseline: bool,
+    statistics: bool,
+    **switches: object,
 ) -> int:
     """Check plans in PATHS: files, folders, globs, or `-` for the standard input (default: this folder)."""
-    from pllm_lang.cli.answer import answer
-    from pllm_lang.cli.commands.explain import is_known
-    from pllm_lang.cli.replay import remember
+    wanted = Wanted(format_, select, ignore, baseline, update_baseline, statistics)
+    given = msgspec.convert(switches, Switches)
+    _refuse_misuse(paths, wanted, given)
+    if given.watch:
+        return _watch(paths, wanted, given)
+    code, _ = _once(paths, wanted, given)
+    return code
 
-    try:
-        calls = list(_calls(paths or (".",), exclude, force_exclude, stdin_filename, not no_dependents))
-    except NoSuchPathError as problem:
-        click.echo(f"no such file, folder or match: {problem}", err=True)
-        return BAD_CALL
-    except BadConfigError as problem:
-        click.echo(str(problem), err=True)
-        return BAD_CALL
-    for code in (*select, *ignore):
+
+def _refuse_misuse(paths: Sequence[str], wanted: Wanted, switches: Switches) -> None:
+    """Raises BadParameter for options that do not go together, and for codes that are none."""
+    from pllm_lang.cli.commands.explain import is_known
+
+    for code in (*wanted.select, *wanted.ignore):
         if not is_known(code):
             raise click.BadParameter(
                 f"there is no finding or family `{code}`; `pllm explain` lists all codes"
             )
-    given = answer(calls, format_, select, ignore)
+    if switches.unsafe_fixes and not (switches.fix or switches.diff):
+        raise click.BadParameter("`--unsafe-fixes` goes with `--fix` or `--diff`")
+    if wanted.update_baseline and not wanted.baseline:
+        raise click.BadParameter("`--update-baseline` needs `--baseline FILE`")
+    if wanted.statistics and wanted.format not in (None, "full", "concise", "json"):
+        raise click.BadParameter("`--statistics` is a table, or JSON with `--format json`")
+    if switches.watch and (switches.fix or switches.diff or "-" in paths):
+        raise click.BadParameter("`--watch` goes neither with `--fix` and `--diff` nor with `-`")
+    if "-" in paths and len(paths) > 1:
+        raise click.BadParameter("`-` stands alone: one text is read from the standard input")
+
+
+def _once(paths: Sequence[str], wanted: Wanted, switches: Switches) -> tuple[int, Answer | None]:
+    """Check, fix and tell once; the exit status, and the answer where there is one."""
+    from pllm_lang.cli.answer import answer
+    from pllm_lang.cli.baseline import BadBaselineError
+
+    try:
+        calls = list(_calls(paths or (".",), switches))
+        if switches.fix or switches.diff:
+            return _fix(calls, wanted, switches, "-" in paths)
+        given = answer(calls, wanted)
+    except NoSuchPathError as problem:
+        click.echo(f"no such file, folder or match: {problem}", err=True)
+        return BAD_CALL, None
+    except (BadConfigError, BadBaselineError) as problem:
+        click.echo(str(problem), err=True)
+        return BAD_CALL, None
+    except OSError as problem:
+        click.echo(f"cannot write {problem.filename}: {problem.strerror}", err=True)
+        return BAD_CALL, None
     click.echo(given.text, nl=False)
     if not any(call.files for call in calls):
         click.echo("nothing was checked: no `.pllm` file is there, or all are excluded", err=True)
-        return FOUND_NOTHING
+        return FOUND_NOTHING, given
     code = FOUND_SOMETHING if given.findings else FOUND_NOTHING
-    if not no_cache and "-" not in paths:
+    if not (switches.no_cache or switches.watch or wanted.update_baseline or "-" in paths):
+        from pllm_lang.cli.replay import remember
+
         remember(sys.argv[1:], given.read, given.text, code)
-    return code
+    return code, given
 
 
-def _calls(
-    paths: Sequence[str], exclude: Sequence[str], force: bool, stdin_filename: str, dependents: bool
-) -> Iterator[Call]:
+def _watch(paths: Sequence[str], wanted: Wanted, switches: Switches) -> int:
+    """Until interrupted; the exit status is that of the last check."""
+    from pllm_lang.cli.watching import digests, wait_for_change
+
+    while True:
+        code, given = _once(paths, wanted, switches)
+        if given is None:
+            return code
+        sys.stdout.flush()
+        depends_on = sorted({os.path.abspath(path) for path in given.read})
+        before = digests(depends_on)
+        click.echo("watching for changes; ctrl-c ends", err=True)
+        try:
+            wait_for_change(depends_on, before)
+        except KeyboardInterrupt:
+            return code
+
+
+# ---- fixes -------------------------------------------------------------------------------------------
+
+
+def _fix(
+    calls: Sequence[Call], wanted: Wanted, switches: Switches, from_stdin: bool
+) -> tuple[int, Answer | None]:
+    """Fix, write or show the changes, and tell what is left."""
+    from pllm_lang.cli.answer import answer
+    from pllm_lang.cli.fixing import diff_text, fix_call
+
+    fixed = [fix_call(call, wanted, switches.unsafe_fixes) for call in calls if call.files]
+    changes = [change for one in fixed for change in one.changes]
+    given = answer([one.call for one in fixed], wanted)
+    code = FOUND_SOMETHING if given.findings else FOUND_NOTHING
+    if switches.diff:
+        for change in changes:
+            click.echo(diff_text(change), nl=False)
+        click.echo(f"{_count(fixed)} would be applied", err=True)
+        return (FOUND_SOMETHING if changes else code), None
+    if from_stdin:
+        click.echo(next(iter(fixed[0].call.buffers.values())), nl=False)
+        click.echo(given.text, nl=False, err=True)
+        return code, None
+    if not _write(fixed):
+        return BAD_CALL, None
+    click.echo(given.text, nl=False)
+    for title in (title for one in fixed for title in one.titles):
+        click.echo(f"fixed: {title}", err=True)
+    click.echo(f"{_count(fixed)} applied", err=True)
+    return code, None
+
+
+def _count(fixed: Sequence[Fixed]) -> str:
+    n_fixes = sum(len(one.titles) for one in fixed)
+    n_files = sum(len(one.changes) for one in fixed)
+    files = f" in {n_files} file{'' if n_files == 1 else 's'}" if n_files else ""
+    return f"{n_fixes} fix{'' if n_fixes == 1 else 'es'}{files}"
+
+
+def _write(fixed: Sequence[Fixed]) -> bool:
+    """Whether every file still was what had been checked; those that were not stay as they are."""
+    from pllm_lang.cli.writing import replace_decoded
+
+    good = True
+    for change in (change for one in fixed for change in one.changes):
+        if not replace_decoded(change.path, change.old, change.new):
+            click.echo(f"{change.path} changed meanwhile and was left alone", err=True)
+            good = False
+    return good
+
+
+# ---- files -------------------------------------------------------------------------------------------
+
+
+def _calls(paths: Sequence[str], switches: Switches) -> Iterator[Call]:
     """One call for each project that the paths lie in."""
     by_root: dict[str, tuple[Settings, list[str]]] = {}
     for path in paths:
         if path == "-":
-            yield _stdin_call(stdin_filename)
+            yield _stdin_call(switches.stdin_filename)
             continue
         settings = find_settings(path if os.path.isdir(path) else os.path.dirname(path) or ".")
         by_root.setdefault(settings.root, (settings, []))[1].append(path)
     for settings, inside in by_root.values():
-        yield _call(settings, inside, (*settings.config.exclude, *exclude), force, dependents)
+        yield _call(settings, inside, switches)
 
 
-def _call(
-    settings: Settings, paths: Sequence[str], exclude: Sequence[str], force: bool, dependents: bool
-) -> Call:
-    files = files_of(paths, settings.root, exclude, force)
+def _call(settings: Settings, paths: Sequence[str], switches: Switches) -> Call:
+    exclude = (*settings.config.exclude, *switches.exclude)
+    files = tuple(files_of(paths, settings.root, exclude, switches.force_exclude))
     watched = [path for path in paths if os.path.isdir(path)]
-    if dependents and len(watched) < len(paths):
+    if not switches.no_dependents and len(watched) < len(paths):
         changed = with_dependents(files, settings.root, exclude)
-        return Call(settings, tuple(changed.wanted), tuple({*watched, *changed.looked_at}))
-    return Call(settings, tuple(files), tuple(watched))
+        return Call(settings, tuple(changed.wanted), tuple({*watched, *changed.looked_at}), named=files)
+    return Call(settings, files, tuple(watched), named=files)
 
 
 def _stdin_call(name: str) -> Call:
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    return Call(find_settings(os.path.dirname(name) or "."), (name,), buffers={name: text})
+    settings = find_settings(os.path.dirname(name) or ".")
+    return Call(settings, (name,), buffers={name: text}, named=(name,))

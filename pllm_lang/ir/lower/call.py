@@ -11,7 +11,7 @@ import msgspec
 from pllm_lang.catalog.records import Operator
 from pllm_lang.ir.lower.argument import Arguments, Params, read_params, report_unknown_argument
 from pllm_lang.ir.lower.context import Context
-from pllm_lang.ir.lower.conversion import conversion_help, signature_text
+from pllm_lang.ir.lower.conversion import conversion_fixes, conversion_help, signature_text
 from pllm_lang.ir.lower.operand import missing_value, new_value, read_operand
 from pllm_lang.ir.lower.report import origin_of, report, span_of, whence, written
 from pllm_lang.ir.lower.signature import Misfit, Types, given_types, infer_types
@@ -19,7 +19,7 @@ from pllm_lang.ir.lower.suffix import Suffix
 from pllm_lang.ir.lower.types import show_type
 from pllm_lang.ir.plan import UNKNOWN, Operand, Step, TensorType
 from pllm_lang.syntax import nodes as syn
-from pllm_lang.text.finding import Label
+from pllm_lang.text.finding import Fix, Label
 
 
 class Callee(msgspec.Struct, frozen=True):
@@ -138,11 +138,13 @@ def _report_misfit(
         else:
             labels.append(Label(span_of(ctx, anchor, expr), f"{name}: {show_type(ctx, kind)}"))
     help = f"`{signature_text(callee.record)}`"
+    fixes: tuple[Fix, ...] = ()
     if misfit.sort == "format":
         texts = [written(ctx, anchor, expr) if expr else "..." for expr in arguments.operands]
         help = conversion_help(ctx, types, texts)
+        fixes = conversion_fixes(ctx, types, arguments.operands, anchor)
     code = f"types.{misfit.sort}_mismatch"
-    report(ctx, code, misfit.message, span_of(ctx, anchor, node), help, tuple(labels))
+    report(ctx, code, misfit.message, span_of(ctx, anchor, node), help, tuple(labels), fixes=fixes)
 
 
 def _map_parts(ctx: Context, value: int, arguments: Sorted, call: syn.Call, anchor: syn.Anchor) -> None:

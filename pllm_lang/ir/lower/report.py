@@ -11,7 +11,7 @@ from pllm_lang.resolve.constants import Fault
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.resolve.unused_imports import local_name
 from pllm_lang.syntax.nodes import Anchor, Import, Node
-from pllm_lang.text.finding import Finding, Label, Severity, Span
+from pllm_lang.text.finding import Finding, Fix, Label, Severity, Span
 
 
 def span_of(ctx: Context, anchor: Anchor, node: Node | None = None) -> Span:
@@ -44,11 +44,14 @@ def report(
     labels: tuple[Label, ...] = (),
     data: dict[str, str] | None = None,
     severity: Severity = Severity.ERROR,
+    fixes: tuple[Fix, ...] = (),
 ) -> None:
     call = ctx.frame.call
     if call is not None:
         labels = (*labels, Label(Span(call.file, call.start, call.end), "expanded from this call"))
-    ctx.findings.append(Finding(code, message, span, severity, labels=labels, help=help, data=data or {}))
+    ctx.findings.append(
+        Finding(code, message, span, severity, labels=labels, help=help, data=data or {}, fixes=fixes)
+    )
 
 
 def suggest(ctx: Context, name: str, known: Iterable[str]) -> str:

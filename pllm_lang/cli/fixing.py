@@ -1,0 +1,150 @@
+"""`pllm check --fix`: fixes applied until none is left, to the files of the call and to no other.
+
+Safe fixes are applied together where they do not touch each other, all others one after another. Each is checked before it is
+kept: its finding is gone, no error was added, and a safe one changed nothing else; what does not hold is left alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from pllm_lang.cli.answer import Found, chosen_of, found_in
+from pllm_lang.cli.call import Call, Wanted
+from pllm_lang.text.edits import in_order
+from pllm_lang.text.finding import Edit, Finding, Fix
+from pllm_lang.text.order import arrange
+from pllm_lang.verify.fixes.registry import propose
+from pllm_lang.verify.fixes.trial import applied, changes_nothing_else, holds, identity
+
+MAX_CHECKS = 2_000
+"""Checks of one call of `--fix`; then it stops, and what is left is found as before."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file whose text changes."""
+
+    path: str
+    old: str
+    new: str
+
+
+class Fixed(msgspec.Struct, frozen=True):
+    """`titles` of the fixes that were applied, in order; `call` is the call with the changed texts as buffers."""
+
+    changes: tuple[Change, ...]
+    titles: tuple[str, ...]
+    call: Call
+
+
+class _State(msgspec.Struct):
+    """`texts` of the files that may change, as they are now; `refused` are fixes that did not hold."""
+
+    call: Call
+    wanted: Wanted
+    unsafe: bool
+    texts: dict[str, str]
+    found: Found
+    titles: list[str] = []
+    refused: set[tuple[str, str, str]] = set()
+    checks: int = 1
+
+
+def fix_call(call: Call, wanted: Wanted, unsafe: bool) -> Fixed:
+    """Fix the named files of a call in memory."""
+    found = found_in(call)
+    sources = found.checked.sources
+    texts = {name: sources[name].text for name in call.named if name in sources}
+    state = _State(call, wanted, unsafe, dict(texts), found)
+    while state.checks < MAX_CHECKS and (_fix_safe(state) or _fix_one(state)):
+        pass
+    changes = [
+        Change(path, old, state.texts[path]) for path, old in texts.items() if state.texts[path] != old
+    ]
+    buffers = {**call.buffers, **{change.path: change.new for change in changes}}
+    return Fixed(tuple(changes), tuple(state.titles), msgspec.structs.replace(call, buffers=buffers))
+
+
+def _fixable(state: _State) -> Iterator[tuple[Finding, Fix]]:
+    opened = state.found.checked.opened
+    chosen = chosen_of(state.call, state.found.kept, state.wanted)
+    for finding in propose(arrange(chosen), opened.project, opened.library):
+        for fix in finding.fixes:
+            if (fix.safe or state.unsafe) and _key(finding, fix) not in state.refused:
+                yield finding, fix
+
+
+def _key(finding: Finding, fix: Fix) -> tuple[str, str, str]:
+    return finding.code, finding.message, fix.title
+
+
+def _fix_safe(state: _State) -> bool:
+    """All safe fixes that do not touch each other at once; False where there are none, or they do not hold together."""
+    pairs = [(finding, fix) for finding, fix in _fixable(state) if fix.safe]
+    chosen: list[tuple[Finding, Fix]] = []
+    edits: list[Edit] = []
+    for finding, fix in pairs:
+        if _compatible([*edits, *fix.edits]):
+            chosen.append((finding, fix))
+            edits += fix.edits
+    if len(chosen) < 2 or not _try(state, chosen, tuple(edits)):
+        return False
+    state.titles += list(dict.fromkeys(fix.title for _, fix in chosen))
+    return True
+
+
+def _fix_one(state: _State) -> bool:
+    for finding, fix in list(_fixable(state)):
+        if state.checks >= MAX_CHECKS:
+            return False
+        if _try(state, [(finding, fix)], fix.edits):
+            state.titles.append(fix.title)
+            return True
+        state.refused.add(_key(finding, fix))
+    return False
+
+
+def _try(state: _State, pairs: Sequence[tuple[Finding, Fix]], edits: tuple[Edit, ...]) -> bool:
+    """Take the edits over where all of their fixes hold; safe ones must change nothing else, unless unsafe ones are asked for."""
+    changed = applied(edits, state.texts)
+    if changed is None:
+        return False
+    state.checks += 1
+    texts = state.texts | changed
+    after, before = found_in(state.call, texts), state.found.kept
+    if not all(holds(finding, edits, before, after.kept) for finding, _ in pairs):
+        return False
+    fixes = {fix for _, fix in pairs}
+    own = {identity(one) for one, fix in _fixable(state) if fix in fixes}
+    if not state.unsafe and not changes_nothing_else(edits, before, after.kept, own):
+        return False
+    state.texts, state.found = texts, after
+    return True
+
+
+def _compatible(edits: Iterable[Edit]) -> bool:
+    by_file: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.span.file, []).append(edit)
+    return all(in_order(own) is not None for own in by_file.values())
+
+
+def diff_text(change: Change) -> str:
+    """The change as a unified diff; a last line without an end is marked as such."""
+    lines = difflib.unified_diff(
+        _lines(change.old),
+        _lines(change.new),
+        change.path,
+        f"{change.path} (fixed)",
+    )
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str) -> list[str]:
+    """Split at line feeds only, as other programs do that read a diff."""
+    *whole, rest = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([rest] if rest else [])

@@ -1,0 +1,144 @@
+"""Fixes tried before they are offered: applied to the text, checked again, kept where they do what they say.
+
+In: findings with proposed fixes, the texts of the files that may change, and a way to check again. Out: the findings with the
+fixes that hold: the finding is gone and no error was added. A fix stays safe only where everything else that was found is found
+again as it was. What a syntax error hid was never judged, so mending one is measured by syntax alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from pllm_lang.text.edits import apply_edits, in_order, moved
+from pllm_lang.text.finding import Edit, Finding, Fix, Severity
+
+Check = Callable[[dict[str, str]], Iterable[Finding]]
+"""The findings of the same call with these texts in place of the files."""
+
+MAX_TRIALS = 24
+"""Checks that one call of `tried` makes; later proposals are dropped, and come again once earlier ones are done."""
+
+Place = tuple[str, str, int]
+
+
+def tried(
+    findings: Sequence[Finding],
+    texts: Mapping[str, str],
+    check: Check,
+    before: Sequence[Finding] | None = None,
+    most: int = MAX_TRIALS,
+) -> tuple[Finding, ...]:
+    """The findings, each with its fixes that hold. `before` are all findings of the texts, where `findings` are not all."""
+    everything = findings if before is None else before
+    known: dict[Fix, Fix | None] = {}
+    done: list[Finding] = []
+    for finding in findings:
+        kept: list[Fix] = []
+        for fix in finding.fixes:
+            if fix.title in {other.title for other in kept}:
+                continue
+            if fix not in known and len(known) < most:
+                known[fix] = judged(finding, fix, findings, texts, check, everything)
+            held = known.get(fix)
+            if held is not None:
+                kept.append(held)
+        done.append(msgspec.structs.replace(finding, fixes=tuple(kept)) if finding.fixes else finding)
+    return tuple(done)
+
+
+def judged(
+    finding: Finding,
+    fix: Fix,
+    findings: Sequence[Finding],
+    texts: Mapping[str, str],
+    check: Check,
+    before: Sequence[Finding],
+) -> Fix | None:
+    """The fix, safe or not as it turned out; None where it does not hold."""
+    changed = applied(fix.edits, texts)
+    if changed is None:
+        return None
+    after = tuple(check(changed))
+    if not holds(finding, fix.edits, before, after):
+        return None
+    alike = {identity(other) for other in findings if fix in other.fixes}
+    safe = fix.safe and changes_nothing_else(fix.edits, before, after, alike)
+    return msgspec.structs.replace(fix, safe=safe)
+
+
+def applied(edits: Iterable[Edit], texts: Mapping[str, str]) -> dict[str, str] | None:
+    """The texts that change, changed; None where an edit leaves the files at hand or edits overlap."""
+    by_file: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.span.file, []).append(edit)
+    changed: dict[str, str] = {}
+    for file, own in by_file.items():
+        text = apply_edits(texts[file], own) if file in texts else None
+        if text is None or text == texts[file]:
+            return None
+        changed[file] = text
+    return changed or None
+
+
+def holds(
+    finding: Finding, edits: Sequence[Edit], before: Sequence[Finding], after: Sequence[Finding]
+) -> bool:
+    """The finding is gone, and no error is new."""
+    place = _moved(finding, edits)
+    gone = _count(after, place) < sum(1 for one in before if _moved(one, edits) == place)
+    return gone and not added_errors(edits, before, after)
+
+
+def added_errors(
+    edits: Sequence[Edit], before: Sequence[Finding], after: Sequence[Finding]
+) -> Counter[Place]:
+    """Errors of `after` that `before` does not have, by code and place."""
+    broken = {one.span.file for one in before if _is_error(one) and one.code.startswith("syntax.")}
+    new = Counter(
+        _place(one)
+        for one in after
+        if _is_error(one) and (one.code.startswith("syntax.") or not _hidden(one, broken))
+    )
+    return new - Counter(_moved(one, edits) for one in before if _is_error(one))
+
+
+def changes_nothing_else(
+    edits: Sequence[Edit],
+    before: Sequence[Finding],
+    after: Sequence[Finding],
+    own: set[tuple[str, str, int, str]],
+) -> bool:
+    """All other findings are found again, with the severity and verdict that they had."""
+    old = Counter(
+        (_moved(one, edits), one.severity, one.verdict) for one in before if identity(one) not in own
+    )
+    return old == Counter((_place(one), one.severity, one.verdict) for one in after)
+
+
+def _hidden(finding: Finding, broken: set[str]) -> bool:
+    """Whether something of the call could not be read, so that errors come to light once it can be."""
+    return bool(broken) and not finding.code.startswith("syntax.")
+
+
+def _is_error(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
+
+
+def identity(finding: Finding) -> tuple[str, str, int, str]:
+    return (*_place(finding), finding.message)
+
+
+def _place(finding: Finding) -> Place:
+    return finding.code, finding.span.file, finding.span.start
+
+
+def _moved(finding: Finding, edits: Sequence[Edit]) -> Place:
+    own = in_order(edit for edit in edits if edit.span.file == finding.span.file) or []
+    return finding.code, finding.span.file, moved(finding.span.start, own)
+
+
+def _count(findings: Iterable[Finding], place: Place) -> int:
+    return sum(1 for one in findings if _place(one) == place)
