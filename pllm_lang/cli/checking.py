@@ -15,15 +15,14 @@ import msgspec
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.load import Opened, open_project
 from pllm_lang.catalog.records import Component, Record
-from pllm_lang.ir.lower import lower_plan
-from pllm_lang.ir.lower.experiment import lower_experiment
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import Plan
 from pllm_lang.syntax.parse import Parsed, parse
-from pllm_lang.text.finding import Finding, Severity, Span
+from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.source import Source
-from pllm_lang.verify.check import PlanReport, check_experiment, check_plan, no_errors
+from pllm_lang.verify.check import PlanReport, no_errors
+from pllm_lang.verify.experiments import check_declared, check_record
 
 
 class ProtocolReport(msgspec.Struct, frozen=True):
@@ -145,8 +144,9 @@ def check_module(
     """A report for each plan and each experiment that the module declares, plans first."""
     ways = ways or Ways()
     reports: dict[str, PlanReport] = {}
+    piped = set(_piped(module, library))
     for decl in module.file.decls:
-        if isinstance(decl, Plan):
+        if isinstance(decl, Plan) and f"{module.name}.{decl.name.id}" not in piped:
             reports[f"{module.name}.{decl.name.id}"] = report = ways.plan(project, library, module, decl)
             yield report
     for decl in module.file.decls:
@@ -154,9 +154,14 @@ def check_module(
             yield from _check_experiment(project, library, f"{module.name}.{decl.name.id}", reports, ways)
 
 
-def _check_plan(project: Project, library: Library, module: Module, decl: Plan) -> PlanReport:
-    lowered = lower_plan(project, library, module.name, decl)
-    return check_plan(lowered.plan, lowered.source_map, library, lowered.findings)
+def _piped(module: Module, library: Library) -> Iterator[str]:
+    """Plans that the module's experiments run through a pipeline: it says how their steps are done, so they do not stand
+    by themselves."""
+    for decl in module.file.decls:
+        record = library.get(f"{module.name}.{decl.name.id}") if isinstance(decl, syn.Record) else None
+        if isinstance(record, Record) and record.kind == "experiment" and "pipeline" in record.fields:
+            plan = record.fields.get("plan")
+            yield getattr(plan, "name", "")
 
 
 def _check_experiment(
@@ -168,46 +173,22 @@ def _check_experiment(
     if "model" in record.fields and "plan" not in record.fields:
         yield ways.model(project, library, record)
         return
-    lowered = lower_experiment(library, record)
-    report = reports.get(lowered.experiment.plan) or _elsewhere(
-        project, library, lowered.experiment.plan, ways
-    )
-    yield check_experiment(lowered.experiment, record, report, library, lowered.findings)
+
+    def plan_of(project: Project, library: Library, module: Module, decl: Plan) -> PlanReport:
+        known = reports.get(f"{module.name}.{decl.name.id}")
+        return known or ways.plan(project, library, module, decl)
+
+    yield check_record(project, library, record, plan_of).report
 
 
 def _check_model(project: Project, library: Library, record: Record) -> PlanReport:
-    """One report on the experiment and its model's plan, whose text nobody wrote: findings point at the model's place.
-    The models of all families load only here."""
-    from pllm_lang.ir.lower.model import lower_experiment_model, placed_at
-
-    model = lower_experiment_model(project, library, record)
-    lowered = lower_experiment(library, record, model.findings)
-    plan = model.lowered
-    if plan is None:
-        return check_experiment(lowered.experiment, record, None, library, lowered.findings)
-    report = check_plan(plan.plan, plan.source_map, library, plan.findings)
-    whole = check_experiment(lowered.experiment, record, report, library, lowered.findings)
-    place = record.field_origins.get("model", record.origin)
-    span, printed = Span(place.file, place.start, place.end), plan.source_map.plan.file
-    findings = [*report.findings, *whole.findings]
-    placed = [placed_at(span, one) if one.span.file == printed else one for one in findings]
-    return msgspec.structs.replace(whole, findings=tuple(placed))
-
-
-def _elsewhere(project: Project, library: Library, key: str, ways: Ways) -> PlanReport | None:
-    """The plan of another module that an experiment names."""
-    name, _, plan = key.rpartition(".")
-    module = project.modules.get(name)
-    for decl in () if module is None else module.file.decls:
-        if module is not None and isinstance(decl, Plan) and decl.name.id == plan:
-            return ways.plan(project, library, module, decl)
-    return None
+    return check_record(project, library, record).report
 
 
 class Ways(msgspec.Struct, frozen=True):
     """How a plan, a component with a protocol and an experiment on a model are checked, each by itself."""
 
-    plan: Callable[[Project, Library, Module, Plan], PlanReport] = _check_plan
+    plan: Callable[[Project, Library, Module, Plan], PlanReport] = check_declared
     component: Callable[[str, Component, Library], ProtocolReport] = _check_component
     model: Callable[[Project, Library, Record], PlanReport] = _check_model
 

@@ -37,7 +37,7 @@ class Stock(msgspec.Struct, frozen=True, array_like=True):
 class Experiment(msgspec.Struct, frozen=True):
     """`plan` is the qualified name of a plan, or `model` says which model; never both.
 
-    `pipeline` is the composition with its parameters; `deployment` None where the experiment names none, so
+    `pipeline` is the composition with its parameters, `slots` its components by slot; `deployment` None where the experiment names none, so
     what it would decide is not asked.
     """
 
@@ -50,3 +50,4 @@ class Experiment(msgspec.Struct, frozen=True):
     stocks: tuple[Stock, ...] = ()
     budget: tuple[tuple[str, str], ...] = ()
     measure: tuple[Expr, ...] = ()
+    slots: tuple[tuple[str, ComponentUse], ...] = ()

@@ -17,6 +17,7 @@ from pllm_lang.text.finding import Span
 DECLARED: dict[str, tuple[str, ...]] = {
     "operators": ("operator",),
     "components": ("component", "pipeline", "suite"),
+    "format": ("format",),
     "policy": ("policy",),
     "plan": ("plan",),
     "record": ("pipeline", "suite", "experiment"),

@@ -15,6 +15,7 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.policies import effective
 from pllm_lang.catalog.records import Policy, Record
 from pllm_lang.ir.experiment import Deployment, Experiment, Stock
+from pllm_lang.ir.lower.pipeline.slots import Slots, read_slots
 from pllm_lang.ir.plan import ComponentUse
 from pllm_lang.ir.words import show_expr
 from pllm_lang.resolve.suggest import did_you_mean
@@ -22,8 +23,11 @@ from pllm_lang.text.finding import Finding, Span, Verdict
 
 
 class LoweredExperiment(msgspec.Struct, frozen=True):
+    """`slots` are those of the pipeline, None where the experiment has none that could be read."""
+
     experiment: Experiment
     findings: tuple[Finding, ...]
+    slots: Slots | None = None
 
 
 class _Reading(msgspec.Struct):
@@ -43,24 +47,29 @@ class _Reading(msgspec.Struct):
 
 
 def lower_experiment(
-    library: Library, record: Record, model: tuple[Finding, ...] | None = None
+    library: Library, record: Record, model: tuple[Finding, ...] | None = None, under: str = ""
 ) -> LoweredExperiment:
-    """`model` is what was found when the experiment's model was lowered; None where that was not tried."""
-    policy = effective(record.under, library) if record.under else None
+    """`model` is what was found when the experiment's model was lowered, None where that was not tried; `under` is the
+    policy of its plan, for an experiment that names none."""
+    key = record.under or under
+    policy = effective(key, library) if key else None
     reading = _Reading(record, library, policy, [])
     fields = record.fields
+    pipeline = _pipeline(reading)
+    slots = None if pipeline is None else _slots(reading, pipeline)
     experiment = Experiment(
         name=record.name,
         policy=record.under,
         plan=_plan(reading, model),
         model=fields.get("model"),
-        pipeline=_pipeline(reading),
+        pipeline=pipeline,
         deployment=_deployment(reading),
         stocks=tuple(_stocks(reading)),
         budget=_budget(reading),
         measure=_listed(fields.get("measure")),
+        slots=() if slots is None else slots.named,
     )
-    return LoweredExperiment(experiment, tuple(reading.findings))
+    return LoweredExperiment(experiment, tuple(reading.findings), slots)
 
 
 def _listed(value: ex.Expr | None) -> tuple[ex.Expr, ...]:
@@ -104,6 +113,13 @@ def _pipeline(reading: _Reading) -> ComponentUse | None:
         return None
     params = value.named if isinstance(value, ex.Apply) else ()
     return ComponentUse(_key(value), params)
+
+
+def _slots(reading: _Reading, pipeline: ComponentUse) -> Slots | None:
+    def report(code: str, message: str, help: str) -> None:
+        reading.report(code, message, "pipeline", help, Verdict.REFUTED)
+
+    return read_slots(pipeline, reading.library, reading.policy, report)
 
 
 # ---- deployments -------------------------------------------------------------------------------------

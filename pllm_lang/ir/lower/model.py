@@ -131,13 +131,9 @@ def _beyond_the_text(record: Record, library: Library) -> tuple[str, str] | None
         return f"the budget does not state {' and '.join(missing)}, so the model has no size", (
             "add them: `budget: { requests: 1, max_input_tokens: 64, max_new_tokens: 16 }`"
         )
-    if "pipeline" in record.fields:
-        return "a model is checked in the clear at the client; a pipeline cannot be applied to it yet", (
-            "leave `pipeline` out, or write the plan out and name it with `plan: ...`"
-        )
     policy = effective(record.under, library) if record.under else None
     if policy is not None and CLIENT not in policy.parties:
-        return f"a model is checked in the clear at `{CLIENT}`, which is no party of `{policy.name}`", (
+        return f"what of a model is in the clear lies at `{CLIENT}`, which is no party of `{policy.name}`", (
             "write the plan out and name it with `plan: ...`"
         )
     return None

@@ -160,6 +160,9 @@ def _with_protocol(
         stage.broken(step.results, step.types)
         return
     protocol = lowered.protocol
+    if not _fits_shapes(stage, step, component, protocol, operands):
+        stage.broken(step.results, step.types)
+        return
     roles = _roles(stage, step, component, protocol)
     if roles is None:
         stage.broken(step.results, step.types)
@@ -173,6 +176,41 @@ def _with_protocol(
             return
         wired.append((given.name, found.name))
     _results(stage, step, protocol, operands, roles, wired, lowered.origins)
+
+
+def _fits_shapes(
+    stage: UnderWay, step: Step, component: Component, protocol: p.Protocol, operands: list[Held]
+) -> bool:
+    """Whether the narration is about tensors of the step's shapes; a text for matrices says nothing of a stack of them."""
+    taken = [
+        (given.name, given.type.shape, held.type.shape)
+        for given, held in zip(protocol.inputs, operands, strict=True)
+        if not isinstance(given.holding, p.Shared) and not isinstance(held.holding, p.Shared)
+    ]
+    given = [
+        (
+            output.name,
+            output.type.shape[: len(type_.shape)] if _in_pieces(output) else output.type.shape,
+            type_.shape,
+        )
+        for output, type_ in zip(protocol.outputs, step.types, strict=True)
+    ]
+    for name, written, here in (*taken, *given):
+        if written != here:
+            text = f"the protocol of `{component.name}` has `{name}` with {_axes(written)}, and here it has {_axes(here)}"
+            help_ = "reshape it first, or choose a component whose protocol takes this shape"
+            stage.gaps.leave("placement.no_protocol", step.results[0], text, help_, "using")
+            return False
+    return True
+
+
+def _in_pieces(output: p.Output) -> bool:
+    """Bits of a shared value have an axis of their own."""
+    return isinstance(output.holding, p.Shared)
+
+
+def _axes(shape: tuple[p.Dim, ...]) -> str:
+    return f"the shape [{', '.join(map(str, shape))}]"
 
 
 def _roles(stage: UnderWay, step: Step, component: Component, protocol: p.Protocol) -> dict[str, str] | None:
