@@ -11,17 +11,15 @@ from typing import Any
 
 import msgspec
 
-from pllm_lang.artifacts.coverage import Coverage
-from pllm_lang.interchange.decoder.eviction import evict_kv_cache
-from pllm_lang.interchange.decoder.lower import decoder_plan
+from pllm_lang.artifacts.coverage_report import Coverage
+from pllm_lang.interchange.decoder.lower import PlanSource, decoder_plan
 from pllm_lang.interchange.decoder.plan import DecoderPlan
-from pllm_lang.interchange.errors import NotFaithful
 from pllm_lang.models.digest import canonical_bytes, graph_digest
 from pllm_lang.models.errors import Note
 from pllm_lang.models.graph import ModelGraph
 from pllm_lang.models.lower import lower_model as lower
 from pllm_lang.sdk.coverage import model_coverage
-from pllm_lang.sdk.passes import KvCacheEviction, PlanPass
+from pllm_lang.sdk.passes import PlanPass
 from pllm_lang.sdk.pipeline import Pipeline
 from pllm_lang.sdk.view import Immutable, fill
 
@@ -44,7 +42,7 @@ def lower_model(
         else json.dumps(dict(config), ensure_ascii=False, default=dict)
     )
     plan = object.__new__(ModelPlan)
-    fill(plan, graph=lowered.graph, notes=lowered.notes, _config=text, _passes=())
+    fill(plan, graph=lowered.graph, notes=lowered.notes, _source=PlanSource(text, lowered.graph))
     return plan
 
 
@@ -54,11 +52,10 @@ class ModelPlan(Immutable):
     `notes` say which keys of the config had no effect or are unknown.
     """
 
-    __slots__ = ("_config", "_passes", "graph", "notes")
+    __slots__ = ("_source", "graph", "notes")
     graph: ModelGraph
     notes: tuple[Note, ...]
-    _config: bytes | str
-    _passes: tuple[PlanPass, ...]
+    _source: PlanSource
 
     def __init__(self, *_: object, **__: object) -> None:
         raise TypeError("a ModelPlan is made by lower_model() and apply() only")
@@ -84,8 +81,14 @@ class ModelPlan(Immutable):
         if not isinstance(component, PlanPass):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"component must be a PlanPass, not {type(component).__name__}")
         plan = object.__new__(ModelPlan)
-        graph = component.transform(self.graph)
-        fill(plan, graph=graph, notes=self.notes, _config=self._config, _passes=(*self._passes, component))
+        source = self._source
+        passes = (*source.passes, component.to_spec())
+        fill(
+            plan,
+            graph=component.transform(self.graph),
+            notes=self.notes,
+            _source=msgspec.structs.replace(source, passes=passes),
+        )
         return plan
 
     def coverage(self, pipeline: Pipeline | None = None) -> Coverage:
@@ -102,15 +105,11 @@ class ModelPlan(Immutable):
         Raises `ConfigRefused` for a model that this format has not, and `NotFaithful` where it would say
         something else (only for passes it does not know if `lossy`).
         """
-        work = self.graph.workload
-        found = decoder_plan(
-            self._config, work.batch, work.max_input_tokens, work.max_new_tokens, lossy=lossy
-        )
-        for used in self._passes:
-            if used.component != KvCacheEviction.id:
-                raise NotFaithful({used.component: "the format does not know this pass"})
-            found = evict_kv_cache(found, used.to_spec())
-        return found
+        return decoder_plan(self, lossy=lossy)
+
+    def decoder_source(self) -> PlanSource:
+        """What `pllm_lang.interchange.decoder_plan` makes the document from."""
+        return self._source
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ModelPlan) and self.graph == other.graph

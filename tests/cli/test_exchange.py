@@ -123,6 +123,14 @@ def test_what_the_format_drops_is_refused_unless_lossy(folder: Path, key: str) -
     assert pllm("export", "models.pllm:small", "--lossy")[0] == 0
 
 
+def test_a_config_that_check_refuses_is_not_exported(folder: Path) -> None:
+    (folder / "config.json").write_text(json.dumps(CONFIG | {"rms_norm_eps": "1e-6"}))
+    code, out, err = pllm("export", "models.pllm:small")
+    assert (code, out) == (1, "")
+    assert "rms_norm_eps" in err
+    assert pllm("export", "models.pllm:small", "--lossy")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

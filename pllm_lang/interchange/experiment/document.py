@@ -6,7 +6,7 @@ left out of the document, as the SDK leaves them out.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -54,8 +54,15 @@ class ExperimentDoc(msgspec.Struct, frozen=True):
     budget: BudgetDoc
 
 
-def experiment_spec(experiment: ExperimentDoc) -> dict[str, Any]:
+class HasDocument(Protocol):
+    """Something that shows a document, such as `pllm_lang.Experiment`."""
+
+    def document(self) -> ExperimentDoc: ...
+
+
+def experiment_spec(experiment: ExperimentDoc | HasDocument) -> dict[str, Any]:
     """The document of `experiment` as a JSON value."""
+    experiment = experiment if isinstance(experiment, ExperimentDoc) else experiment.document()
     return {
         "schema": SCHEMA,
         "name": experiment.name,
@@ -86,12 +93,12 @@ def model_spec(model: ModelDoc) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in optional or value != optional[key]}
 
 
-def experiment_bytes(experiment: ExperimentDoc) -> bytes:
+def experiment_bytes(experiment: ExperimentDoc | HasDocument) -> bytes:
     """Canonical bytes of the document, floats spelled like the SDK's Python layer, which digests it."""
     return python_canonical_bytes(experiment_spec(experiment))
 
 
-def configuration_digest(experiment: ExperimentDoc) -> str:
+def configuration_digest(experiment: ExperimentDoc | HasDocument) -> str:
     """Digest of the whole document."""
     return digest_bytes(CONFIGURATION_DOMAIN, experiment_bytes(experiment))
 
