@@ -1,7 +1,8 @@
 """The components that the pllm.run SDK ships, and the check of their parameters.
 
-In: the table `components.json` beside this file. Out: one record a component, and `checked_params`, which
-either normalises the parameters of a component or says what is wrong with them. All 31 differ by data only.
+In: the table `components.json` beside this file, which `component_table.py` writes from the library's records. Out:
+one record a component, and `checked_params`, which either normalises the parameters of a component or says what is
+wrong with them. All 31 differ by data only.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ import msgspec
 from pllm_lang.interchange.errors import ComponentError
 from pllm_lang.interchange.reading import as_list, as_object, shown
 
+TABLE = Path(__file__).with_name("components.json")
 RATIO_PARTS = ("numerator", "denominator")
+HIERARCHIES = {"pllm/kv-cache-eviction": "cluster_sizes"}
+"""Parameters that are sizes of nested clusters, which no bound of single values says."""
 RESERVED_NAMES = frozenset({"component", "params"})
 
 
 class ParameterRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one parameter may be. `least` and `most` bound an integer, or the length of a text."""
+    """What one parameter may be. `least` and `most` bound an integer, each of several, or the length of a text."""
 
-    kind: Literal["integer", "text", "choice", "flag", "ratio", "cluster_sizes"]
+    kind: Literal["integer", "text", "choice", "flag", "ratio", "integers"]
     least: int | None = None
     most: int | None = None
     choices: tuple[str | int, ...] = ()
@@ -50,8 +54,10 @@ class ComponentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def component_records() -> dict[str, ComponentRecord]:
     """All components by id."""
-    data = Path(__file__).with_name("components.json").read_bytes()
-    return {record.id: record for record in msgspec.json.decode(data, type=tuple[ComponentRecord, ...])}
+    return {
+        record.id: record
+        for record in msgspec.json.decode(TABLE.read_bytes(), type=tuple[ComponentRecord, ...])
+    }
 
 
 def checked_params(component: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +79,12 @@ def checked_params(component: str, params: Mapping[str, Any]) -> dict[str, Any]:
     if missing := sorted(set(record.params) - set(params)):
         why = f"component params have missing fields: {missing}"
         raise ComponentError("component.missing", why, f"{component}.{missing[0]}")
-    return {name: _checked(f"{component}.{name}", rule, params[name]) for name, rule in record.params.items()}
+    found = {
+        name: _checked(f"{component}.{name}", rule, params[name]) for name, rule in record.params.items()
+    }
+    if component in HIERARCHIES:
+        _check_hierarchy(f"{component}.{HIERARCHIES[component]}", found[HIERARCHIES[component]])
+    return found
 
 
 def _check_names(component: str, value: Any, path: str) -> None:
@@ -93,8 +104,8 @@ def _checked(subject: str, rule: ParameterRecord, value: Any) -> Any:
     match rule.kind:
         case "ratio":
             return _ratio(subject, value)
-        case "cluster_sizes":
-            return _cluster_sizes(subject, value)
+        case "integers":
+            return _integers(subject, rule, value)
         case "flag":
             _require(isinstance(value, bool), subject, "must be a bool", value)
         case "choice":
@@ -124,16 +135,20 @@ def _ratio(subject: str, value: Any) -> dict[str, int]:
     return ratio
 
 
-def _cluster_sizes(subject: str, value: Any) -> list[int]:
-    sizes = as_list(value)
-    if sizes is None:
+def _integers(subject: str, rule: ParameterRecord, value: Any) -> list[int]:
+    items = as_list(value)
+    if items is None:
         raise ComponentError("component.value", f"must be a list of integers, not {shown(value)}", subject)
-    _require(len(sizes) > 0, subject, "must be non-empty", value)
-    for index, size in enumerate(sizes):
-        _require(_is_integer(size, 1, None), f"{subject}[{index}]", "must be an integer >= 1", size)
+    for index, item in enumerate(items):
+        fits = _is_integer(item, rule.least, rule.most)
+        _require(fits, f"{subject}[{index}]", f"must be an integer{_bounds(rule)}", item)
+    return list(items)
+
+
+def _check_hierarchy(subject: str, sizes: list[int]) -> None:
+    _require(len(sizes) > 0, subject, "must be non-empty", tuple(sizes))
     falling = all(big > small and big % small == 0 for big, small in pairwise(sizes))
-    _require(falling, subject, "must fall, each size a divisor of the one before", value)
-    return list(sizes)
+    _require(falling, subject, "must fall, each size a divisor of the one before", tuple(sizes))
 
 
 def _is_integer(value: Any, least: int | None, most: int | None) -> bool:

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pllm_lang.interchange.decoder.plan import DecoderDocument, Graph, Shape
-from pllm_lang.models.graph import ModelGraph, Op, Stage
+
+if TYPE_CHECKING:  # the families of models load with their package, and nothing here needs them
+    from pllm_lang.models.graph import ModelGraph, Op, Stage
 
 OPERATORS = {"token_lookup": "embedding", "output_head": "linear", "linear": "linear", "rms_norm": "rms_norm"}
 """How the graph calls the operators of the document that read a weight."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, overload
 
 import msgspec
 
@@ -25,7 +25,9 @@ from pllm_lang.interchange.decoder.qwen3_5_config import accept_qwen3_5
 from pllm_lang.interchange.decoder.qwen_config import accept_qwen2, accept_qwen3
 from pllm_lang.interchange.errors import ConfigRefused, DocumentError, NotFaithful
 from pllm_lang.interchange.reading import U64_MAX, JsonText, as_object, read_json
-from pllm_lang.models.graph import ModelGraph
+
+if TYPE_CHECKING:  # the families of models load with their package, and nothing here needs them
+    from pllm_lang.models.graph import ModelGraph
 
 ConfigSource: TypeAlias = Mapping[str, Any] | bytes | str
 

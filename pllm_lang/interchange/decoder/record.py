@@ -1,7 +1,8 @@
 """`decoder_plan_of_record`: a model of a `.pllm` file as a `pllm.decoder_plan.v1` document.
 
 In: the library with the file's records, the model's record, and the text of its config. Out: the plan after the
-model's passes, compared with the model as `pllm check` reads it. A pass that the format has not is refused, or left out where loss is asked for.
+model's passes, compared with the model as `pllm check` reads it. A pass that the format has not is refused, or left
+out where loss is asked for.
 """
 
 from __future__ import annotations
