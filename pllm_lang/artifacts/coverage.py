@@ -1,29 +1,29 @@
-"""The coverage report of a plan: what is covered, by what, and every gap by name.
+"""The coverage report of a plan or an experiment: what is covered, by what, and every gap by name.
 
-In: a checked plan. Out: rows, and their form as a document (`pllm.lang.coverage.v1`). A row stands for all steps
-that are alike; its level is `covered`, `assumed` (it rests on something taken for granted) or `missing`.
+In: a checked plan and the sources of the call. Out: rows. A row stands for all things that are alike; its level is
+`covered`, `assumed` (it rests on something taken for granted) or `missing`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
-import msgspec
-
+from pllm_lang.artifacts.coverage_report import SCHEMA, Aspect, Coverage, Level, Place, Row, document
+from pllm_lang.catalog.library import Library
+from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.source_map import SourceMap
-from pllm_lang.text.finding import Verdict
+from pllm_lang.text.finding import Finding, Severity, Span, Verdict
+from pllm_lang.text.source import Source
 from pllm_lang.verify.check import PlanReport
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.report import name_of, span_of
+from pllm_lang.verify.report import findings_of, name_of, span_of
 from pllm_lang.verify.view import Met
 
-SCHEMA = "pllm.lang.coverage.v1"
+__all__ = ["CONVERSIONS", "SCHEMA", "Coverage", "Row", "coverage_of", "document"]
 
-Aspect = Literal[
-    "operator", "conversion", "role", "bound", "assurance", "version", "target", "placement", "other"
-]
-Level = Literal["covered", "assumed", "missing"]
+CONVERSIONS = frozenset({"quantize", "dequantize", "rescale", "cast", "encode", "share", "reveal"})
+Sources = Mapping[str, Source]
 
 _ASPECTS: dict[str, Aspect] = {
     "bounds": "bound",
@@ -32,58 +32,78 @@ _ASPECTS: dict[str, Aspect] = {
     "target": "target",
     "placement": "placement",
     "protocol": "placement",
-    "material": "placement",
+    "material": "material",
+    "coverage": "operator",
+    "experiments": "other",
+    "coverage.missing_conversion": "conversion",
+    "placement.role": "role",
+    "placement.assumption": "assurance",
+    "placement.adversary": "assurance",
 }
-CONVERSIONS = frozenset({"quantize", "dequantize", "rescale", "cast", "encode", "share", "reveal"})
+_FAMILIES = ("bounds", "placement", "protocol", "material", "target", "assurance", "versions")
+"""Families whose proofs are rows of their own; those of `coverage` are the rows of operators."""
 
 
-class Row(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`by` is the component that covers, or the blocker that stands in the way; `places` are `file:offset` of steps."""
-
-    aspect: Aspect
-    subject: str
-    level: Level
-    by: str
-    occurrences: int
-    places: tuple[str, ...] = ()
-    code: str = ""
-
-
-class Coverage(msgspec.Struct, frozen=True):
-    """`complete` holds iff no row is missing and nothing else stopped the plan."""
-
-    schema: str
-    plan: str
-    complete: bool
-    rows: tuple[Row, ...]
-    not_asked: tuple[str, ...]
-
-
-def coverage_of(report: PlanReport) -> Coverage:
-    """All rows of a plan: its operators first, then the other gaps."""
-    source_map = report.source_map
+def coverage_of(
+    report: PlanReport,
+    sources: Sources | None = None,
+    experiment: Experiment | None = None,
+    library: Library | None = None,
+) -> Coverage:
+    """All rows: operators and conversions, roles, proofs by rule, versions, assumptions, and the gaps. Of an experiment
+    also its hosts, and the components of its pipeline that no step names."""
+    places = _Places(report.source_map, sources or {})
     met = () if report.flow is None else report.flow.met
     gaps = [o for o in report.obligations if o.verdict is not Verdict.PROVED]
-    rows = (*_operator_rows(met, gaps, source_map), *_gap_rows(gaps, source_map))
-    complete = report.accepted and all(row.level != "missing" for row in rows)
-    return Coverage(
-        SCHEMA, report.name, complete, rows, tuple(f"{n.family}: {n.why}" for n in report.not_asked)
-    )
-
-
-def _operator_rows(met: Iterable[Met], gaps: Iterable[Obligation], source_map: SourceMap) -> Iterator[Row]:
     blocked = {o.subject: o for o in gaps if o.code.startswith("coverage.")}
+    rows = [*_operator_rows(met, blocked, places), *_role_rows(met, gaps, report.source_map)]
+    rows += _proof_rows(report.obligations, gaps)
+    if experiment is not None:
+        rows += _host_rows(experiment, gaps)
+    rows += [*_version_rows(met, gaps), *_assumption_rows(report.obligations)]
+    if experiment is not None and library is not None:
+        rows += _slot_rows(experiment, library, {row.subject for row in rows if row.aspect == "version"})
+    rows += _gap_rows(report, gaps, met, places)
+    if not report.accepted and all(row.level != "missing" for row in rows):
+        why = "its plan or another declaration of its files is refused; see `pllm check`"
+        rows.append(Row("other", report.name, "missing", why, 1))
+    complete = report.accepted and all(row.level != "missing" for row in rows)
+    told = tuple(f"{n.family}: {n.why}" for n in report.not_asked)
+    return Coverage(SCHEMA, report.name, complete, tuple(rows), told)
+
+
+class _Places:
+    """Offsets as lines and columns; a text that nobody wrote (a model's) has none."""
+
+    def __init__(self, source_map: SourceMap, sources: Sources) -> None:
+        self.source_map = source_map
+        self._sources = sources
+
+    def of(self, spans: Iterable[Span]) -> tuple[Place, ...]:
+        found: dict[Place, None] = {}
+        for span in spans:
+            source = self._sources.get(span.file)
+            if source is not None:
+                found[Place(span.file, *source.line_column(span.start))] = None
+        return tuple(found)
+
+    def step(self, value: int) -> Span:
+        origin = self.source_map.parts.get((value, "step"), self.source_map.plan)
+        return Span(origin.file, origin.start, origin.end)
+
+
+# ---- operators and conversions ----
+def _operator_rows(met: Iterable[Met], blocked: Mapping[int, Obligation], places: _Places) -> Iterator[Row]:
     groups: dict[tuple[Aspect, str, Level, str, str], list[Met]] = {}
     for one in met:
-        if one.step.structural:
-            continue
-        groups.setdefault(_key(one, blocked), []).append(one)
+        if not one.step.structural:
+            groups.setdefault(_key(one, blocked), []).append(one)
     for (aspect, subject, level, by, code), group in groups.items():
-        places = tuple(dict.fromkeys(_place(one.step.results[0], source_map) for one in group))
-        yield Row(aspect, subject, level, by, sum(one.times for one in group), places, code)
+        found = places.of(places.step(one.step.results[0]) for one in group)
+        yield Row(aspect, subject, level, by, sum(one.times for one in group), found, code)
 
 
-def _key(one: Met, blocked: dict[int, Obligation]) -> tuple[Aspect, str, Level, str, str]:
+def _key(one: Met, blocked: Mapping[int, Obligation]) -> tuple[Aspect, str, Level, str, str]:
     view = one.judged.view
     name = one.step.operator.rsplit(".", 1)[-1]
     aspect: Aspect = "conversion" if name in CONVERSIONS else "operator"
@@ -91,28 +111,115 @@ def _key(one: Met, blocked: dict[int, Obligation]) -> tuple[Aspect, str, Level, 
     if view is None:
         return aspect, name, "missing", "its types do not fit", ""
     if gap is not None:
-        return aspect, name, "missing", gap.message, gap.code
+        return _ASPECTS.get(gap.code, aspect), name, "missing", gap.message, gap.code
     component = "" if view.component is None else view.component.id
     assumed = any(o.assumed for o in one.judged.obligations)
     return aspect, name, "assumed" if assumed else "covered", component, ""
 
 
-def _place(value: int, source_map: SourceMap) -> str:
-    origin = source_map.parts.get((value, "step"), source_map.plan)
-    return f"{origin.file}:{origin.start}"
+# ---- roles and versions, by component ----
+def _role_rows(met: Iterable[Met], gaps: Iterable[Obligation], source_map: SourceMap) -> Iterator[Row]:
+    """Roles that the components need and a party plays; a role that nobody plays is a gap."""
+    missing = {name_of(gap.subject, source_map) for gap in gaps if gap.code == "placement.role"}
+    roles: Counter[tuple[str, str]] = Counter()
+    for one in met:
+        view = one.judged.view
+        if view is not None and view.component is not None:
+            if any(name_of(value, source_map) in missing for value in one.step.results):
+                continue
+            roles.update({(role, view.component.id): one.times for role in view.component.roles})
+    for (role, component), times in sorted(roles.items()):
+        yield Row("role", role, "covered", component, times)
 
 
-def _gap_rows(gaps: Iterable[Obligation], source_map: SourceMap) -> Iterator[Row]:
-    for gap in gaps:
-        family = gap.code.partition(".")[0]
-        if family == "coverage":
+def _version_rows(met: Iterable[Met], gaps: Iterable[Obligation]) -> Iterator[Row]:
+    outdated = {gap.subject for gap in gaps if gap.code.startswith("versions.")}
+    times: Counter[tuple[str, str]] = Counter()
+    refused: set[str] = set()
+    for one in met:
+        view = one.judged.view
+        if view is None or view.component is None:
             continue
-        span = span_of(gap, source_map)
-        place = (f"{span.file}:{span.start}",)
-        subject = name_of(gap.subject, source_map)
-        yield Row(_ASPECTS.get(family, "other"), subject, "missing", gap.message, gap.count, place, gap.code)
+        if not outdated.isdisjoint(one.step.results):
+            refused.add(view.component.id)
+        times[view.component.id, view.component.version] += one.times
+    for (component, version), count in sorted(times.items()):
+        if component not in refused:
+            yield Row("version", component, "covered", f"version {version}", count)
 
 
-def document(coverage: Coverage) -> bytes:
-    """The report as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(coverage), indent=2)
+def _host_rows(experiment: Experiment, gaps: Iterable[Obligation]) -> Iterator[Row]:
+    """Where each party runs, unless its machine is a gap."""
+    if experiment.deployment is None or any(gap.code.startswith("target.") for gap in gaps):
+        return
+    for party, target in experiment.deployment.hosts:
+        yield Row("target", party, "covered", f"runs on {target.rsplit('.', 1)[-1]}", 1)
+
+
+def _slot_rows(experiment: Experiment, library: Library, shown: set[str]) -> Iterator[Row]:
+    """Kernels, preparation and the like: components that the pipeline has and no step names."""
+    for slot, use in experiment.slots:
+        component = library.component(use.key)
+        if component is not None and component.id not in shown:
+            shown.add(component.id)
+            yield Row("version", component.id, "covered", f"version {component.version}, as {slot}", 1)
+
+
+# ---- proofs, assumptions and gaps ----
+def _proof_rows(obligations: Iterable[Obligation], gaps: Iterable[Obligation]) -> Iterator[Row]:
+    """What was proved, a row a rule, where nothing of that rule is missing."""
+    broken = {gap.code for gap in gaps}
+    counts: Counter[str] = Counter()
+    assumed: Counter[str] = Counter()
+    for one in obligations:
+        if (
+            one.verdict is Verdict.PROVED
+            and one.code.partition(".")[0] in _FAMILIES
+            and one.code not in broken
+        ):
+            counts[one.code] += one.count
+            assumed[one.code] += one.count if one.assumed else 0
+    for code, times in counts.items():
+        resting = f", {assumed[code]} of {times} under an assumption" if assumed[code] else ""
+        level = "assumed" if resting else "covered"
+        yield Row(_aspect(code), code, level, f"ruled out by proof{resting}", times)
+
+
+def _assumption_rows(obligations: Iterable[Obligation]) -> Iterator[Row]:
+    counts: Counter[str] = Counter()
+    for one in obligations:
+        if one.verdict is Verdict.PROVED:
+            counts.update(dict.fromkeys(one.assumed, one.count))
+    for assumption, count in sorted(counts.items()):
+        yield Row("assurance", assumption, "assumed", "taken for granted", count)
+
+
+def _gap_rows(
+    report: PlanReport, gaps: Iterable[Obligation], met: Iterable[Met], places: _Places
+) -> Iterator[Row]:
+    """Every error that no row of an operator tells: of obligations, and of what was found before any was asked."""
+    shown = {one.step.results[0] for one in met if not one.step.structural and one.step.results}
+    told = [gap for gap in gaps if gap.code.startswith("coverage.") and gap.subject in shown]
+    spans = {(gap.code, span_of(gap, report.source_map)) for gap in told}
+    rest = [gap for gap in gaps if gap not in told]
+    found = [*findings_of(rest, report.source_map), *report.findings]
+    seen: set[tuple[str, Span, str]] = set()
+    for finding in found:
+        key = (finding.code, finding.span, finding.message)
+        if finding.severity is not Severity.ERROR or key in seen or key[:2] in spans:
+            continue
+        if _same_elsewhere(finding, seen):
+            continue
+        seen.add(key)
+        subject = finding.subject or finding.code
+        by, where = finding.message, places.of((finding.span,))
+        yield Row(_aspect(finding.code), subject, "missing", by, finding.count, where, finding.code)
+
+
+def _same_elsewhere(finding: Finding, seen: Iterable[tuple[str, Span, str]]) -> bool:
+    """A model's finding points at the place that names the model, and is there once more with its own."""
+    return any(finding.code == code and finding.message == message for code, _, message in seen)
+
+
+def _aspect(code: str) -> Aspect:
+    return _ASPECTS.get(code) or _ASPECTS.get(code.partition(".")[0], "other")

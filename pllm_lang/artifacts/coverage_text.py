@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-from pllm_lang.artifacts.coverage import Coverage, Row
+from pllm_lang.artifacts.coverage_report import ASPECTS, Coverage, Place, Row, count
 
 _MARKS = {"covered": "ok", "assumed": "ok, assumed", "missing": "MISSING"}
+WIDEST = 48
+"""Characters of a column before the last."""
 
 
 def as_text(coverage: Coverage) -> str:
-    """A line a row, columns aligned, then what was not asked and the outcome."""
-    rows = [("what", "subject", "times", "level", "by or blocker"), *map(_cells, coverage.rows)]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    """A line a row, aspect by aspect, columns aligned, then what was not asked and the outcome."""
+    ordered = sorted(coverage.rows, key=lambda row: ASPECTS.index(row.aspect))
+    rows = [("what", "subject", "times", "level", "where", "by or blocker"), *map(_cells, ordered)]
+    widths = [min(WIDEST, max(len(row[column]) for row in rows)) for column in range(5)]
     lines = [
-        "  ".join([*(cell.ljust(w) for cell, w in zip(row[:4], widths, strict=True)), row[4]]).rstrip()
+        "  ".join([*(cell.ljust(w) for cell, w in zip(row[:5], widths, strict=True)), row[5]]).rstrip()
         for row in rows
     ]
     lines += [f"not asked: {told}" for told in coverage.not_asked]
-    missing = sum(row.level == "missing" for row in coverage.rows)
-    lines.append(
-        f"{coverage.plan}: "
-        + ("complete" if coverage.complete else f"incomplete, {missing} of {len(coverage.rows)} rows missing")
-    )
+    lines.append(f"{coverage.plan}: {outcome(coverage)}")
     return "\n".join(lines)
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str]:
-    return row.aspect, row.subject, str(row.occurrences), _MARKS[row.level], row.by
+def outcome(coverage: Coverage) -> str:
+    if coverage.complete:
+        assumed = count(coverage, "assumed")
+        return (
+            f"complete, {assumed} of {len(coverage.rows)} rows rest on assumptions" if assumed else "complete"
+        )
+    return f"incomplete, {count(coverage, 'missing')} of {len(coverage.rows)} rows missing"
+
+
+def place_text(places: tuple[Place, ...]) -> str:
+    """The first place, and how many there are beside it."""
+    if not places:
+        return ""
+    first = f"{places[0].file}:{places[0].line}:{places[0].column}"
+    return first if len(places) == 1 else f"{first} +{len(places) - 1}"
+
+
+def _cells(row: Row) -> tuple[str, str, str, str, str, str]:
+    blocker = f"{row.by} [{row.code}]" if row.code else row.by
+    where = place_text(row.places)
+    return row.aspect, row.subject, str(row.occurrences), _MARKS[row.level], where, blocker

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -28,7 +29,8 @@ def test_coverage_names_every_gap() -> None:
     assert missing == {"cast", "gather", "relu"}
     aspects = {row["subject"]: row["aspect"] for row in document["rows"]}
     assert (aspects["cast"], aspects["relu"]) == ("conversion", "operator")
-    assert all(place.startswith(REFUSED) for row in document["rows"] for place in row["places"])
+    (relu,) = (row for row in document["rows"] if row["subject"] == "relu")
+    assert relu["places"] == [{"file": REFUSED, "line": 16, "column": 12}]
 
 
 def test_coverage_of_an_accepted_plan_is_complete() -> None:
@@ -42,6 +44,60 @@ def test_coverage_of_an_absent_plan_says_which_there_are() -> None:
     assert code == 2
     assert "absent" in text
     assert "head" in text
+
+
+def test_the_standard_input_is_covered_and_shown_like_a_file() -> None:
+    text = Path(ACCEPTED).read_bytes()
+    assert pllm("coverage", "-", stdin=text)[1].endswith("head: complete\n")
+    assert "component std.methods" in pllm("show", "-", "--stage", "resolved", stdin=text)[1]
+    assert pllm("show", "-", "--stage", "ir", stdin=text) == pllm("show", ACCEPTED, "--stage", "ir")
+    two = text + text[text.index(b"plan head") :].replace(b"plan head", b"plan other")
+    code, told = pllm("coverage", "-", stdin=two)
+    assert code == 2
+    assert "-- -:head" in told
+    assert pllm("coverage", "--", "-:other", stdin=two)[0] == 0
+
+
+def test_a_report_can_be_written_to_a_file(tmp_path: Path) -> None:
+    page = tmp_path / "coverage.html"
+    assert pllm("coverage", REFUSED, "--format", "html", "-o", str(page)) == (1, "")
+    assert "coverage.no_component" in page.read_text()
+    assert pllm("coverage", REFUSED, "-o", str(tmp_path / "no" / "folder"))[0] == 2
+
+
+CONFIG = str(CORPUS.parent / "data" / "configs" / "real" / "qwen2__Qwen2.5-0.5B.json")
+
+
+def test_coverage_of_a_config_by_a_pipeline() -> None:
+    code, text = pllm("coverage", CONFIG, "--pipeline", "masked_linear_cpu", "--format", "json")
+    rows = {(row["aspect"], row["subject"], row["level"]): row for row in json.loads(text)["rows"]}
+    assert code == 1, "values, placement and material were not looked at"
+    # 24 layers of q, k, v, o, gate, up and down, in prefill and in decode
+    assert rows["conversion", "quantize", "covered"]["occurrences"] == 2 * 24 * 7
+    assert rows["bound", "down_proj", "covered"]["by"] == "4864 * 127 * 127 = 78451456 is below 2^31"
+    assert rows["version", "kernels", "covered"]["by"] == "pllm/cpu version 1"
+    assert {level for _, _, level in rows} == {"covered"}
+    _, bare = pllm("coverage", CONFIG, "--format", "json")
+    assert {row["level"] for row in json.loads(bare)["rows"]} == {"missing"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        ((CONFIG, "--pipeline", "masked_linear_cp"), 1, "did you mean `masked_linear_cpu`"),
+        ((REFUSED, "--pipeline", "masked_linear_cpu"), None, ""),
+        (("absent.json",), 2, "no such file"),
+        ((str(CORPUS.parent / "data/configs/index.json"),), 1, "error[config."),
+    ],
+)
+def test_coverage_of_what_is_no_config(arguments: tuple[str, ...], code: int | None, told: str) -> None:
+    if code is None:
+        with pytest.raises(click.BadParameter):
+            CliRunner().invoke(app, ["coverage", *arguments], standalone_mode=False, catch_exceptions=False)
+        return
+    status, text = pllm("coverage", *arguments)
+    assert status == code
+    assert told in text.lower()
 
 
 @pytest.mark.parametrize(
