@@ -20,6 +20,8 @@ from pllm_lang.interchange.errors import DocumentError
 
 MAX_DEPTH = 127
 """Deepest nesting of arrays and objects that the native reader follows."""
+MAX_TEXT = 2 << 20
+"""Characters of a configuration or request; published ones have a few thousand."""
 MAX_SAFE_INTEGER = 2**53 - 1
 """Largest integer that every JSON reader keeps exactly (RFC 7493)."""
 U64_MAX = 2**64 - 1
@@ -50,9 +52,12 @@ class JsonText(msgspec.Struct, frozen=True):
 def read_json(source: object) -> JsonText:
     """Read one JSON value.
 
-    Errors: `document.type`, `document.encoding`, `document.syntax`, `document.depth`, `document.number`.
+    Errors: `document.type`, `document.encoding`, `document.size`, `document.syntax`, `document.depth`,
+    `document.number`.
     """
     text = decode(source)
+    if len(text) > MAX_TEXT:
+        raise DocumentError("document.size", f"longer than {MAX_TEXT} characters")
     check_depth(text)
     seen: list[tuple[object, str]] = []
 

@@ -12,12 +12,14 @@ import yaml
 from pllm_lang.interchange.errors import DocumentError
 from pllm_lang.interchange.reading import MAX_DEPTH, as_list, as_object, finite_float
 
-MAX_VALUES = 200_000
-"""Values that a document may hold once its aliases are followed."""
+MAX_VALUES = 20_000
+"""Values that a document may hold once its aliases are followed; before that, lines and commas, which end values."""
 
 
 def read_yaml(text: str) -> Any:
     """The value of a YAML document."""
+    if text.count("\n") + text.count(",") > MAX_VALUES:
+        raise DocumentError("document.size", f"more than {MAX_VALUES} lines and commas")
     try:
         value = yaml.load(text, _StrictLoader)
         return _plain(value, [0], 0)
