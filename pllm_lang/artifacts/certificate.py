@@ -64,27 +64,28 @@ def certify(
     first = {step.results[0]: i for i, step in enumerate(steps) if step.results}
     programs = tuple(_program(stage, number, first) for stage in stages)
     seen, parts = _views(stages, [] if policy is None else coalitions(policy), number)
-    met = tuple(Met(place[id(m.step)], tuple(map(row, m.judged.results))) for m in flow.met)
+    met = dict.fromkeys(Met(place[id(m.step)], tuple(map(row, m.judged.results))) for m in flow.met)
     assumed = sorted({told for o in obligations for told in o.assumed})
     certificate = Certificate(
-        CERTIFICATE, about, met, tuple(_duties(obligations)), tuple(seen), tuple(parts), tuple(assumed)
+        CERTIFICATE, about, tuple(met), tuple(_duties(obligations)), tuple(seen), tuple(parts), tuple(assumed)
     )
     return Proved(certificate, texts, programs)
 
 
 def row(facts: Facts) -> Row:
-    found = facts.range
+    """What is stated of a result. Norms of a value that is known entry by entry are left out: no rule gives them."""
+    found, whole = facts.range, facts.value is None
 
-    def told(value: Exact | None) -> str:
-        return "" if value is None else text(value)
+    def told(value: Exact | None, stated: bool = True) -> str:
+        return "" if value is None or not stated else text(value)
 
     return Row(
         told(None if found is None else found.low),
         told(None if found is None else found.high),
-        told(facts.row_norm2_sq),
-        told(facts.row_norm1),
-        told(facts.col_norm2_sq),
-        told(facts.col_norm1),
+        told(facts.row_norm2_sq, whole),
+        told(facts.row_norm1, whole),
+        told(facts.col_norm2_sq, whole),
+        told(facts.col_norm1, whole),
         told(facts.unit),
         facts.rule,
     )

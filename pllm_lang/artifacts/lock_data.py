@@ -76,7 +76,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Met(msgspec.Struct, frozen=True, array_like=True):
-    """A step as the walk through the plan met it, with its results; equal turns of a repeat are met once."""
+    """What is known of the results of a step in some turn of its repeats; equal turns are written once."""
 
     step: int
     results: tuple[Row, ...]

@@ -1,0 +1,327 @@
+"""Replay, 2 of 6: what follows of a tensor from what is known of others, one rule a primitive.
+
+A `Fact` bounds every entry, and the norms of every row and column, of a tensor of a shape. A rule is a theorem about one
+primitive of the expression language, with its reason where that is not plain. A primitive without a rule leaves nothing
+known, and from that no claim follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import gcd, prod
+from typing import TypeAlias
+
+import msgspec
+
+from pllm_lang.artifacts import replay_numbers as n
+from pllm_lang.artifacts.replay_numbers import Range, Size
+
+Shape: TypeAlias = tuple[int, ...]
+Norms: TypeAlias = tuple[Size, Size]
+"""Bounds of the squared L2 and of the L1 norm of a vector."""
+ANY = -1
+"""The size of an axis along which an explicit broadcast repeats."""
+OPEN: Norms = (None, None)
+UNIT: Range = (Fraction(-1), Fraction(1))
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """`rows` and `cols` bound the norms of vectors along the last axis and the last but one; entries are whole multiples of
+    `unit`; every row has an entry of at least `peak`."""
+
+    shape: Shape = ()
+    range: Range = None
+    rows: Norms = OPEN
+    cols: Norms = OPEN
+    unit: Size = None
+    peak: Size = None
+
+
+def point(value: Fraction) -> Fact:
+    return Fact((), (value, value), unit=abs(value) or Fraction(1))
+
+
+def settled(x: Fact) -> Fact:
+    """No entry is larger than a norm of its row or column."""
+    norms = n.least(n.root_above(x.rows[0]), x.rows[1], n.root_above(x.cols[0]), x.cols[1])
+    return x if norms is None else msgspec.structs.replace(x, range=n.meet(x.range, n.around(norms)))
+
+
+# ---- norms ----
+def size(x: Fact, axis: int) -> Size:
+    """Entries along the last axis (-1) or the last but one (-2); a number is a row of one."""
+    if len(x.shape) < -axis:
+        return Fraction(1) if axis == -1 and not x.shape else None
+    return None if x.shape[axis] == ANY else Fraction(x.shape[axis])
+
+
+def norms(x: Fact, axis: int) -> Norms:
+    """|v|2^2 <= n max^2, |v|1 max, |v|1^2, and |v|1 <= n max, sqrt(n) |v|2."""
+    (two, one), top, count = x.rows if axis == -1 else x.cols, n.largest(x.range), size(x, axis)
+    return (
+        n.least(two, n.product(count, top, top), n.product(one, top), n.product(one, one)),
+        n.least(one, n.product(count, top), n.root_above(n.product(count, two))),
+    )
+
+
+def _sum(x: Norms, y: Norms) -> Norms:
+    """Triangle inequality: (|x| + |y|)^2 for the squared norm."""
+    cross = n.root_above(n.product(x[0], y[0]))
+    return n.total(x[0], y[0], n.product(Fraction(2), cross)), n.total(x[1], y[1])
+
+
+def _times(x: Norms, y: Norms, p: Size, q: Size) -> Norms:
+    """Of entrywise products, |x| <= p and |y| <= q: Hoelder (infinity with 1 and with 2), Cauchy-Schwarz."""
+    return (
+        n.least(n.product(x[0], q, q), n.product(p, p, y[0])),
+        n.least(n.product(x[1], q), n.product(p, y[1]), n.root_above(n.product(x[0], y[0]))),
+    )
+
+
+def _by(x: Norms, factor: Size) -> Norms:
+    return n.product(x[0], factor, factor), n.product(x[1], factor)
+
+
+def common(*units: Size) -> Size:
+    """The largest number of which all are whole multiples."""
+    out: Size = None
+    for unit in units:
+        if unit is None:
+            return None
+        top = 0 if out is None else out.numerator * unit.denominator
+        under = unit.denominator if out is None else out.denominator * unit.denominator
+        out = Fraction(gcd(top, unit.numerator * (1 if out is None else out.denominator)), under)
+    return out
+
+
+# ---- entry by entry ----
+def joined(a: Shape, b: Shape) -> Shape | None:
+    """Equal shapes, a number with anything, or an explicit broadcast with what it repeats over."""
+    if a == b or not b:
+        return a
+    if not a or (b[0] == ANY and a[0] != ANY):
+        return joined(b, a)
+    if a[0] == ANY and len(a) - 1 <= len(b):
+        cut = len(b) - len(a) + 1
+        tail = joined(a[1:], b[cut:]) if len(a) > 1 else b[cut:]
+        return None if tail is None or len(tail) != len(b) - cut else b[:cut] + tail
+    if len(a) == len(b) and ANY in (a[-1], b[-1]):
+        tail = joined(a[:-1], b[:-1])
+        return None if tail is None or len(tail) != len(a) - 1 else (*tail, b[-1] if a[-1] == ANY else a[-1])
+    return None
+
+
+def _both(x: Fact, y: Fact) -> tuple[Fact, Fact] | None:
+    """Over the common shape: the norms of rows stay only where rows stay what they were."""
+    shape = joined(x.shape, y.shape)
+    if shape is None:
+        return None
+
+    def over(one: Fact) -> Fact:
+        kept = one.rows if one.shape[-1:] == shape[-1:] and shape else OPEN
+        return one if one.shape == shape else Fact(shape, one.range, kept, unit=one.unit)
+
+    return over(x), over(y)
+
+
+def added(x: Fact, y: Fact) -> Fact | None:
+    if (both := _both(x, y)) is None:
+        return None
+    rows, cols = (_sum(norms(both[0], axis), norms(both[1], axis)) for axis in (-1, -2))
+    return Fact(both[0].shape, n.add(x.range, y.range), rows, cols, common(x.unit, y.unit))
+
+
+def negated(x: Fact) -> Fact:
+    return msgspec.structs.replace(x, range=n.neg(x.range), peak=None)
+
+
+def multiplied(x: Fact, y: Fact) -> Fact | None:
+    if (both := _both(x, y)) is None:
+        return None
+    p, q = n.largest(x.range), n.largest(y.range)
+    rows, cols = (_times(norms(both[0], axis), norms(both[1], axis), p, q) for axis in (-1, -2))
+    return Fact(both[0].shape, n.mul(x.range, y.range), rows, cols, n.product(x.unit, y.unit))
+
+
+def divided(x: Fact, y: Fact) -> Fact | None:
+    """Nothing is known where the divisor may be 0."""
+    if (both := _both(x, y)) is None or y.range is None or y.range[0] <= 0 <= y.range[1]:
+        return None if both is None else Fact(both[0].shape)
+    factor = 1 / min(abs(y.range[0]), abs(y.range[1]))
+    unit = n.product(x.unit, factor) if y.range[0] == y.range[1] else None
+    return Fact(both[0].shape, n.div(x.range, y.range), _by(norms(both[0], -1), factor), unit=unit)
+
+
+def raised(x: Fact, exponent: int) -> Fact:
+    unit = None if x.unit is None or exponent > 64 else x.unit**exponent
+    if exponent != 2:
+        return Fact(x.shape, n.power(x.range, exponent), unit=unit)
+    top = n.largest(x.range)
+    rows, cols = ((n.product(two, top, top), two) for two in (norms(x, -1)[0], norms(x, -2)[0]))
+    return Fact(x.shape, n.power(x.range, 2), rows, cols, unit)
+
+
+def least_of(x: Fact, y: Fact) -> Fact | None:
+    shape = joined(x.shape, y.shape)
+    if shape is None or x.range is None or y.range is None:
+        return None if shape is None else Fact(shape)
+    found = min(x.range[0], y.range[0]), min(x.range[1], y.range[1])
+    return Fact(shape, found, unit=common(x.unit, y.unit))
+
+
+def most_of(x: Fact, y: Fact) -> Fact | None:
+    found = least_of(negated(x), negated(y))
+    return None if found is None else negated(found)
+
+
+def clamped(x: Fact, low: Fact, high: Fact) -> Fact | None:
+    """Between the two ends even where nothing is known of `x`."""
+    if low.range is None or high.range is None:
+        return Fact(x.shape)
+    if x.range is None:
+        found = min(low.range[0], high.range[0]), high.range[1]
+        return Fact(x.shape, found, unit=common(x.unit, low.unit, high.unit))
+    inner = most_of(x, low)
+    return None if inner is None else least_of(inner, high)
+
+
+def chosen(choice: Fact, x: Fact, y: Fact) -> Fact | None:
+    """One of the two, entry by entry."""
+    inner = joined(x.shape, y.shape)
+    shape = None if inner is None else joined(inner, choice.shape)
+    if shape is None:
+        return None
+    if choice.range is not None and (choice.range[0] > 0 or choice.range[1] < 0):
+        return Fact(shape, x.range, unit=x.unit)
+    if choice.range == (0, 0):
+        return Fact(shape, y.range, unit=y.unit)
+    return Fact(shape, n.hull(x.range, y.range), unit=common(x.unit, y.unit))
+
+
+def sized(x: Fact) -> Fact:
+    low, high = x.range or (None, None)
+    found = x.range if low is None or high is None or low >= 0 else (max(-high, Fraction(0)), max(-low, high))
+    return msgspec.structs.replace(x, range=found, peak=None)
+
+
+def risen(x: Fact) -> Fact:
+    """exp of each entry: a row that reaches p has an entry of at least exp(p)."""
+    peak = None if x.peak is None else n.exponential(x.peak)
+    return Fact(x.shape, n.rising(n.exponential, x.range), peak=None if peak is None else peak[0])
+
+
+def rooted(x: Fact) -> Fact:
+    return Fact(x.shape, None if x.range is None or x.range[0] < 0 else n.rising(n.root, x.range))
+
+
+def saturated(x: Fact) -> Fact:
+    return Fact(x.shape, UNIT if x.range is None else n.rising(n.hyperbolic_tangent, x.range))
+
+
+def rounded(x: Fact, step: Fraction) -> Fact:
+    """To the nearest multiple of `step`, ties to even, which is monotone."""
+    if x.range is None or (x.unit is not None and (x.unit / step).denominator == 1):
+        return x
+    return Fact(x.shape, (round(x.range[0] / step) * step, round(x.range[1] / step) * step), unit=step)
+
+
+# ---- matrices and rows ----
+def matrix_product(a: Fact, b: Fact) -> Fact | None:
+    """A sum of k products: interval sum; Hoelder for (infinity, 1), (1, infinity), (2, 2); weights of one sign. Rows of the
+    result: |a B| <= |a|1 times the largest row of B."""
+    if not a.shape or len(b.shape) < 2 or a.shape[-1] != b.shape[-2] or ANY in (*a.shape, *b.shape):
+        return None
+    if len(b.shape) > 2 and a.shape[:-2] != b.shape[:-2]:
+        return None
+    k, p, q = Fraction(a.shape[-1]), n.largest(a.range), n.largest(b.range)
+    found = n.mul((k, k), n.mul(a.range, b.range))
+    two = n.root_above(n.product(norms(a, -1)[0], norms(b, -2)[0]))
+    for limit in (n.product(p, b.cols[1]), n.product(a.rows[1], q), two):
+        found = n.meet(found, n.around(limit))
+    for weights, weighted, of in ((a, a.rows[1], b.range), (b, b.cols[1], a.range)):
+        if weights.range is not None and weights.range[0] >= 0 and weighted is not None and of is not None:
+            found = n.meet(found, (weighted * min(of[0], Fraction(0)), weighted * max(of[1], Fraction(0))))
+    rows, cols = _by(norms(b, -1), a.rows[1]), _by(norms(a, -2), b.cols[1])
+    return Fact((*a.shape[:-1], b.shape[-1]), found, rows, cols, n.product(a.unit, b.unit))
+
+
+def outer_product(a: Fact, b: Fact) -> Fact | None:
+    if not a.shape or len(b.shape) != 1:
+        return None
+    rows, cols = _by(norms(b, -1), n.largest(a.range)), _by(norms(a, -1), n.largest(b.range))
+    return Fact((*a.shape, b.shape[0]), n.mul(a.range, b.range), rows, cols, n.product(a.unit, b.unit))
+
+
+def totalled(x: Fact, count: Size, rows: Size, shape: Shape) -> Fact:
+    """`count` entries of `rows` rows: no more than their L1 norms; none negative: at least their largest."""
+    found = None if count is None else n.mul((count, count), x.range)
+    if found is None:
+        return Fact(shape, unit=x.unit)
+    found = n.meet(found, n.around(n.product(rows, norms(x, -1)[1])))
+    if x.peak is not None and rows is not None and x.range is not None and x.range[0] >= 0 and found is not None:
+        found = n.meet(found, (max(rows * x.peak, found[0]), max(rows * x.peak, found[1])))
+    return Fact(shape, found, unit=x.unit)
+
+
+def row_total(x: Fact) -> Fact:
+    return totalled(x, size(x, -1), Fraction(1), x.shape[:-1])
+
+
+def row_mean(x: Fact) -> Fact | None:
+    count = size(x, -1)
+    return None if not count else multiplied(row_total(x), point(1 / count))
+
+
+def row_largest(x: Fact) -> Fact:
+    found = x.range
+    if found is not None and x.peak is not None and x.peak > found[0]:
+        found = x.peak, max(x.peak, found[1])
+    return Fact(x.shape[:-1], found, unit=x.unit)
+
+
+def below_row_largest(x: Fact) -> Fact:
+    found = None if x.range is None else (x.range[0] - x.range[1], Fraction(0))
+    return Fact(x.shape, found, unit=x.unit, peak=Fraction(0))
+
+
+# ---- entries moved ----
+def moved(x: Fact, shape: Shape, rows: bool, columns: bool) -> Fact:
+    """The same entries elsewhere; norms of rows or columns that stay together stay."""
+    peak = x.peak if rows else None
+    return Fact(shape, x.range, x.rows if rows else OPEN, x.cols if columns else OPEN, x.unit, peak)
+
+
+def transposed(x: Fact) -> Fact | None:
+    if len(x.shape) < 2:
+        return None
+    return Fact((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.range, x.cols, x.rows, x.unit)
+
+
+RULES: dict[str, Callable[..., Fact | None]] = {
+    "+": added,
+    "*": multiplied,
+    "/": divided,
+    "neg": negated,
+    "min": least_of,
+    "max": most_of,
+    "clamp": clamped,
+    "where": chosen,
+    "abs": sized,
+    "exp": risen,
+    "sqrt": rooted,
+    "tanh": saturated,
+    "erf": lambda x: Fact(x.shape, UNIT),
+    "cos": lambda x: Fact(x.shape, UNIT),
+    "sin": lambda x: Fact(x.shape, UNIT),
+    "matmul": matrix_product,
+    "outer": outer_product,
+    "sum": lambda x: totalled(x, Fraction(prod(x.shape)), Fraction(prod(x.shape[:-1])), ()),
+    "row_sum": row_total,
+    "row_mean": row_mean,
+    "row_max": row_largest,
+    "subtract_row_max": below_row_largest,
+    "transpose": transposed,
+    "row_broadcast": lambda x: moved(x, (ANY, *x.shape), True, len(x.shape) > 1),
+    "col_broadcast": lambda x: moved(x, (*x.shape, ANY), False, False),
+}

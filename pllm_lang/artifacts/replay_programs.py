@@ -1,0 +1,670 @@
+"""Replay, 6 of 6 (second half): what the parties run is the plan, and shows nobody more than the policy lets them learn.
+
+In: a lock whose bounds were walked. Every step of the plan has its use of a protocol, in the order of the plan and wired to the
+values that it reads; every value lies where it is taken to lie; every party that gets a value in the clear may know or learn
+it; and for every coalition that the policy's adversaries may corrupt the view of every stage is proved: by its parts (the
+composition rule of `docs/soundness.md`), or of the whole stage as one text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, cast
+
+import msgspec
+
+from pllm_lang.artifacts import replay_views as v
+from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
+from pllm_lang.artifacts.replay_read import ReplayError, told
+from pllm_lang.artifacts.replay_walk import Walked, component_of, form_of, record
+from pllm_lang.catalog.expr import Apply, ListOf, MapOf, Num, Ref
+from pllm_lang.catalog.records import Holding, Operator, Policy
+from pllm_lang.exact.number import exact
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.plan import Input, Member, Node, Operand, Output, Placement, Repeat, Stage, StateWrite, Step
+
+RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
+STATISTICAL = 40
+MAX_USES_AS_ONE_TEXT = 120
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A value of a stage: its name there, where it lies, and who may know it."""
+
+    name: str
+    type: p.TensorType
+    holding: p.Holding
+    known: frozenset[str]
+
+
+class At(msgspec.Struct):
+    """A stage under way: `root` leads from an embedded or shown value to the plan's; `next` counts the uses taken."""
+
+    walked: Walked
+    policy: Policy
+    program: Program
+    stage: Stage
+    names: dict[str, Held]
+    values: dict[int | tuple[int, int], Held]
+    root: dict[str, str]
+    loops: dict[int, int]
+    functions: dict[str, Any]
+    next: int = 0
+
+    def refuse(self, message: str) -> ReplayError:
+        return ReplayError("certificate.program", message, f"stage `{self.stage.name}`, use {self.next}")
+
+
+def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fraction]]:
+    """The obligations of placement, with what they rest on, and the distances by coalition."""
+    lock = walked.lock
+    policy, programs = lock.documents.policy, lock.documents.programs
+    if policy is None:
+        if programs or lock.documents.protocols or lock.documents.certificate.seen or lock.documents.certificate.parts:
+            raise ReplayError("certificate.program", "a plan under no policy has no programs")
+        return set(), {}
+    if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
+        raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
+    for program, stage in zip(programs, lock.documents.ir.stages, strict=True):
+        _stage(At(walked, policy, program, stage, {}, {}, {}, {}, {}))
+    runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
+    distances = _views(lock, policy, runs)
+    _pattern(lock, policy)
+    return _owed(lock, policy, distances), distances
+
+
+def _proved(lock: Lock, number: int) -> v.Run:
+    """Every party can compute what it is said to, and each result is what it means."""
+    text = lock.documents.protocols[number].protocol
+    _shares_apart(text)
+    out = v.run(text)
+    v.proves_outputs(out)
+    return out
+
+
+def _shares_apart(text: p.Protocol) -> None:
+    for thing in (*text.inputs, *text.outputs):
+        if isinstance(thing.holding, p.Shared):
+            labels = [piece.label for piece in thing.holding.pieces]
+            whole = frozenset.intersection(*(frozenset(piece.holders) for piece in thing.holding.pieces)) if labels else frozenset("?")
+            if len(set(labels)) < len(labels) or whole:
+                raise ReplayError("certificate.program", f"`{thing.name}` is shared, and somebody has every piece", text.name)
+
+
+# ---- the plan and its programs, step by step ----
+def _stage(at: At) -> None:
+    plan = at.walked.lock.documents.ir
+    for given in at.program.inputs:
+        if given.name in at.names or given.fresh:
+            raise at.refuse(f"`{given.name}` begins twice, or fresh")
+        at.names[given.name] = Held(given.name, given.type, given.holding, frozenset())
+    for constant in plan.constants:
+        _begins(at, constant.value, None, p.Public(), frozenset())
+    for weight in plan.weights:
+        holders = tuple(q for q in at.policy.parties if q not in weight.secret_from)
+        holding: p.Holding = p.Clear(holders) if weight.secret_from else p.Public()
+        for member in range(weight.count) if weight.count else (None,):
+            _begins(at, weight.value, member, holding, frozenset(holders))
+    for given in (*plan.inputs, *at.stage.inputs):
+        _input(at, given)
+    for state in plan.states:
+        holding = _holding(at, state.placement)
+        holders = frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]()
+        for member in range(state.count) if state.count else (None,):
+            _begins(at, state.value, member, holding, holders)
+        if isinstance(holding, p.Shared):
+            raise ReplayError("certificate.beyond", "replay follows no states that are kept in pieces")
+    _nodes(at, at.stage.body)
+    if at.next != len(at.program.uses):
+        raise at.refuse("it runs more than the plan has")
+    for output in at.stage.outputs:
+        _output(at, output)
+    _allowed(at)
+
+
+def _plain(at: At, value: int) -> str:
+    return at.walked.lock.documents.names.get(str(value), "") or f"v{value}"
+
+
+def _begins(at: At, value: int, member: int | None, holding: p.Holding, known: frozenset[str]) -> None:
+    """A value that the stage begins with, under the plan's name for it."""
+    name = _plain(at, value) if member is None else f"{_plain(at, value)}[{member}]"
+    found = at.names.get(name)
+    if found is None or found.holding != holding or found.type.shape != at.walked.values[value].type.shape:
+        raise at.refuse(f"it does not begin with `{name}` as the plan does")
+    held = msgspec.structs.replace(found, known=known)
+    at.names[name] = held
+    at.values[value if member is None else (value, member)] = held
+    at.values.setdefault(value, held)
+    if not isinstance(held.holding, p.Public):
+        given = next(one for one in at.program.inputs if one.name == name)
+        _in_range(at, given.range_bits, value)
+
+
+def _in_range(at: At, bits: int, value: int, what: str = "") -> None:
+    """|raw| < 2^bits, by what was worked out of the value."""
+    held = at.walked.values[value]
+    scale = Fraction(2) ** form_of(at.walked.lock, held.type).frac
+    limit = held.fact.range
+    if bits and (limit is None or max(-limit[0], limit[1]) * scale >= 1 << bits):
+        raise ReplayError("certificate.bound", f"`{what or _plain(at, value)}` is not shown to be below 2^{bits}")
+
+
+def _input(at: At, given: Input) -> None:
+    holding = _holding(at, given.placement)
+    owner = frozenset({given.owner} - {""})
+    name = _plain(at, given.value)
+    found = at.names.get(name)
+    if isinstance(holding, p.Shared) and found is not None and found.holding == p.Clear((given.owner,)):
+        _begins(at, given.value, None, found.holding, owner)
+        use = _take(at, -1)
+        text = at.walked.lock.documents.protocols[use.protocol].protocol
+        output = text.outputs[0] if len(text.outputs) == 1 else None
+        if use.inputs != (("x", name),) or output is None or _placed(output.holding, dict(use.roles)) != holding or output.meaning != p.Ref("x"):
+            raise at.refuse(f"`{given.owner}` does not share `{name}` as the plan says")
+        made = Held(use.outputs[0][1], output.type, holding, owner)
+        at.names[made.name] = at.values[given.value] = made
+        return
+    known = owner or (frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]())
+    _begins(at, given.value, None, holding, known)
+    at.values[given.value] = at.names[name] = _arrives(at, given.value, at.values[given.value])
+
+
+def _holding(at: At, place: Placement) -> p.Holding:
+    """Where a placement puts a value: the pieces of a sharing are those of its record."""
+    if place.kind == "public":
+        return p.Public()
+    if place.kind == "party":
+        return p.Clear(place.parties)
+    found = record(at.walked, place.holding)
+    if place.kind != "shared" or not isinstance(found, Holding):
+        raise at.refuse("nothing says who has a value")
+    pieces = found.fields.get("pieces")
+    if not isinstance(pieces, MapOf):
+        return p.Shared(found.name, tuple(p.Piece(party, (party,)) for party in place.parties))
+    signs = _signs(found.fields.get("value"), 1)
+    out: list[p.Piece] = []
+    for label, places in pieces.entries:
+        indices = [int(one.value) for one in (places.items if isinstance(places, ListOf) else (places,)) if isinstance(one, Num)]
+        out.append(p.Piece(label, tuple(place.parties[i] for i in indices), signs.get(label, 0)))
+    return p.Shared(found.name, tuple(out))
+
+
+def _signs(value: Any, sign: int) -> dict[str, int]:
+    match value:
+        case Ref(name=name):
+            return {name: sign}
+        case Apply(fn="+" | "-" as fn, args=(left, right)):
+            return {**_signs(left, sign), **_signs(right, sign if fn == "+" else -sign)}
+        case _:
+            return {}
+
+
+def _nodes(at: At, body: tuple[Node, ...]) -> None:
+    for node in body:
+        if isinstance(node, Step):
+            _step(at, node)
+        elif isinstance(node, Repeat):
+            for one in node.carried:
+                at.values[one.inner] = _read(at, one.initial)
+            for index in range(node.low, node.high):
+                at.loops[node.depth] = index
+                _nodes(at, node.body)
+                for value, held in [(one.inner, _read(at, one.next)) for one in node.carried]:
+                    at.values[value] = held
+            for one in node.carried:
+                at.values[one.final] = at.values[one.inner]
+        elif isinstance(node, StateWrite):
+            kept, held = _read(at, node.state), _read(at, node.value)
+            parties = kept.holding.parties if isinstance(kept.holding, p.Clear) else ()
+            fits = isinstance(held.holding, p.Public) if isinstance(kept.holding, p.Public) else all(_has(held, q) for q in parties)
+            if not fits:
+                raise at.refuse("what is written to a state does not lie where it is kept")
+
+
+def _read(at: At, operand: Operand) -> Held:
+    if isinstance(operand, Member):
+        index = _index(at, operand.index)
+        found = at.values.get((operand.family, index))
+    else:
+        found = at.values.get(operand)
+    if found is None:
+        raise at.refuse("a step reads a value that is not there")
+    return found
+
+
+def _index(at: At, expr: Any) -> int:
+    match expr:
+        case Num():
+            return int(exact(expr.value))
+        case Ref(name=name):
+            return at.loops[int(name[1:])]
+        case Apply(fn=fn, args=(left, right)) if fn in ("+", "-", "*"):
+            x, y = _index(at, left), _index(at, right)
+            return x + y if fn == "+" else x - y if fn == "-" else x * y
+        case _:
+            raise at.refuse("the member that a step reads is not known")
+
+
+def _take(at: At, step: int) -> Use:
+    if at.next >= len(at.program.uses) or at.program.uses[at.next].step != step:
+        raise at.refuse("the plan has a step here that the program does not run")
+    at.next += 1
+    return at.program.uses[at.next - 1]
+
+
+def _step(at: At, step: Step) -> None:
+    lock, number = at.walked.lock, at.walked.number[id(step)]
+    while at.next < len(at.program.uses) and not _is_main(at, number):
+        _aside(at)
+    use = _take(at, number)
+    text = lock.documents.protocols[use.protocol]
+    operands = [_read(at, operand) for operand in step.operands]
+    wired = _wired(at, use, text.protocol)
+    if [at.root.get(name, name) for name in wired] != [one.name for one in operands]:
+        raise at.refuse("a use is not wired to what its step reads")
+    component, operator = component_of(at.walked, step), cast("Operator", record(at.walked, step.operator))
+    own = component is not None and component.protocol is not None and step.use is not None
+    if text.component != (step.use.key if own and step.use is not None else ""):
+        raise at.refuse("a use is of another component than its step")
+    if len(use.outputs) != len(step.results) or len(text.protocol.outputs) != len(step.results):
+        raise at.refuse("a use has other results than its step")
+    if own and step.use is not None:
+        bound = dict(step.use.roles)
+        for role in text.protocol.parties:
+            party = dict(use.roles).get(role.name, "")
+            if party != (f"ideal {role.name}" if role.ideal is not None else bound.get(role.name, role.name)):
+                raise at.refuse(f"the role `{role.name}` is played by another party than the step says")
+        for given, operand in zip(text.protocol.inputs, step.operands, strict=True):
+            _in_range(at, given.range_bits, operand.family if isinstance(operand, Member) else operand, given.name)
+    else:
+        _local(at, step, operator, text.protocol, use, operands)
+    known = _knowing(at, operands)
+    for i, (result, type_) in enumerate(zip(step.results, step.types, strict=True)):
+        output = text.protocol.outputs[i]
+        holding = _placed(output.holding, dict(use.roles))
+        if isinstance(holding, p.Public):
+            holding = p.Clear(tuple(sorted(q for _, q in use.roles if not q.startswith("ideal "))))
+        if output.type.shape != type_.shape and not (isinstance(holding, p.Shared) and holding.scheme == "boolean_shares"):
+            raise at.refuse("a result has another shape than the plan says")
+        made = Held(dict(use.outputs)[output.name], output.type, holding, known)
+        if made.name in at.names:
+            raise at.refuse(f"`{made.name}` is made twice")
+        arrived = _arrives(at, result, made) if own else made
+        at.names[made.name] = at.values[result] = arrived
+
+
+def _is_main(at: At, number: int) -> bool:
+    """The last use of a step in a row is the step; the others show or embed what it takes."""
+    uses = at.program.uses
+    return uses[at.next].step == number and not _shows(at, uses[at.next])
+
+
+def _shows(at: At, use: Use) -> bool:
+    text = at.walked.lock.documents.protocols[use.protocol]
+    return text.component == "" and text.protocol.name == "disclose" and use.inputs[0][0] == "x"
+
+
+def _aside(at: At) -> None:
+    """A value embedded where it lies, as a residue of another ring, or shown to parties that may learn it."""
+    use = at.program.uses[at.next]
+    text = at.walked.lock.documents.protocols[use.protocol]
+    wired = _wired(at, use, text.protocol)
+    if text.component or len(wired) != 1 or len(use.outputs) != 1 or use.outputs[0][1] in at.names:
+        raise at.refuse("it does something that no step of the plan does")
+    before, output = at.names[wired[0]], text.protocol.outputs[0]
+    shape, body = output.type.shape, text.protocol.body
+    if _shows(at, use):
+        raise ReplayError("certificate.beyond", "replay follows no operands that a component reveals")
+    alone = all(isinstance(line, p.Assign) and isinstance(line.value, p.Call) and not line.value.keys for line in body)
+    if use.step != -1 or not alone or shape != before.type.shape or isinstance(before.holding, p.Shared):
+        raise at.refuse("it changes a value that no step of the plan changes")
+    at.next += 1
+    name = use.outputs[0][1]
+    at.root[name] = at.root.get(before.name, before.name)
+    at.names[name] = Held(name, output.type, _placed(output.holding, dict(use.roles)), before.known)
+
+
+def _wired(at: At, use: Use, text: p.Protocol) -> list[str]:
+    """The values that a use takes, in the order of its protocol, each lying as it is taken to lie."""
+    roles, given = dict(use.roles), dict(use.inputs)
+    if len(set(roles.values())) < len(roles) or set(roles) != {party.name for party in text.parties}:
+        raise at.refuse("a party plays two roles, or a role is played by nobody")
+    out: list[str] = []
+    for one in text.inputs:
+        name = given.get(one.name, "")
+        if name not in at.names:
+            raise at.refuse(f"`{name}` is not there")
+        held = at.names[name]
+        if held.type != one.type or not _lies(_placed(one.holding, roles), held.holding):
+            raise at.refuse(f"`{name}` does not lie as `{text.name}` takes it to lie")
+        if isinstance(held.holding, p.Public) and name not in at.root and any(x.name == name for x in at.program.inputs):
+            at.root[name] = _public_root(at, name)
+        out.append(name)
+    return out
+
+
+def _public_root(at: At, name: str) -> str:
+    """A public value in another ring is another name of it, `w'2` of `w`, where only one public value is called so."""
+    plain = name.rpartition("'")[0] if name.rpartition("'")[2].isdecimal() else name
+    if any(held.name == name for held in at.values.values()):
+        return name
+    called = [held.name for held in set(at.values.values()) if isinstance(held.holding, p.Public) and held.name.split("'")[0] == plain]
+    if len(called) != 1:
+        raise at.refuse(f"it is not clear which value `{name}` is")
+    return called[0]
+
+
+def _lies(wanted: p.Holding, have: p.Holding) -> bool:
+    match wanted, have:
+        case p.Shared(), p.Shared():
+            pairs = list(zip(wanted.pieces, have.pieces, strict=False))
+            same = all(a.coefficient == b.coefficient and set(a.holders) == set(b.holders) for a, b in pairs)
+            return same and len(wanted.pieces) == len(have.pieces)
+        case p.Shared(), _:
+            return False
+        case _, p.Public():
+            return True
+        case p.Clear(), p.Clear():
+            return set(wanted.parties) <= set(have.parties)
+        case _:
+            return False
+
+
+def _placed(holding: p.Holding, roles: dict[str, str]) -> p.Holding:
+    match holding:
+        case p.Public():
+            return holding
+        case p.Clear():
+            return p.Clear(tuple(dict.fromkeys(roles[role] for role in holding.parties)))
+        case p.Shared():
+            pieces = tuple(p.Piece(one.label, tuple(roles[role] for role in one.holders), one.coefficient) for one in holding.pieces)
+            return p.Shared(holding.scheme, pieces)
+
+
+def _local(at: At, step: Step, operator: Operator, text: p.Protocol, use: Use, operands: list[Held]) -> None:
+    """A step that parties do by themselves: a call by name, one name for one operator and its parameters, or the same move of
+    entries on every piece."""
+    if any(not isinstance(line, p.Assign) for line in text.body):
+        raise at.refuse("a step in the clear sends or draws something")
+    if step.party and {q for _, q in use.roles} != {step.party}:
+        raise at.refuse(f"a step runs elsewhere than at `{step.party}`")
+    called = [line.value.fn for line in text.body if isinstance(line, p.Assign) and isinstance(line.value, p.Call)]
+    if len(called) == len(text.body):
+        name = called[0] if len(text.outputs) == 1 else called[0].rpartition(".")[0]
+        meant = (step.operator, step.params, tuple(one.type for one in text.inputs), tuple(one.type for one in text.outputs))
+        plain = operator.name if operator.module.startswith("std.") else step.operator
+        if name.split("[")[0] != plain or at.functions.setdefault(name, meant)[:2] != meant[:2]:
+            raise at.refuse("one name stands for two operations")
+        return
+    moves = step.structural or "structural" in operator.fields
+    if not moves or not all(isinstance(one.holding, p.Shared) for one in operands) or len({repr(one.holding) for one in operands}) != 1:
+        raise at.refuse("a step on shares is more than a move of entries")
+
+
+def _has(held: Held, party: str) -> bool:
+    match held.holding:
+        case p.Public():
+            return True
+        case p.Clear():
+            return party in held.holding.parties
+        case p.Shared():
+            return all(party in piece.holders for piece in held.holding.pieces)
+
+
+def _knowing(at: At, operands: Iterable[Held]) -> frozenset[str]:
+    """Who may know whatever follows from these."""
+    known = frozenset(at.policy.parties)
+    for held in operands:
+        known &= known if isinstance(held.holding, p.Public) else held.known
+    return known
+
+
+def _arrives(at: At, value: int, held: Held) -> Held:
+    """In the clear at parties: each may know it, or the policy lets it learn it, by its name or as a result."""
+    for party in held.holding.parties if isinstance(held.holding, p.Clear) else ():
+        if party in held.known or party not in at.policy.parties:
+            continue
+        words, plain = at.policy.learns.get(party, ()), _plain(at, value)
+        result = any(one.value == value and party in one.to for one in at.stage.outputs)
+        if not ((plain in words and plain not in RESERVED) or ("results" in words and result)):
+            raise ReplayError("certificate.program", f"`{party}` gets `{plain}`, and the policy does not let it learn that")
+        held = msgspec.structs.replace(held, known=held.known | {party})
+    return held
+
+
+def _output(at: At, output: Output) -> None:
+    held = _read(at, output.value)
+    for party in output.to:
+        if not _has(held, party):
+            raise at.refuse(f"`{held.name}` goes to `{party}`, which does not have it")
+        if isinstance(held.holding, p.Clear):
+            held = at.values[output.value] = at.names[held.name] = _arrives(at, output.value, held)
+    if output.holding and held.holding != _holding(at, Placement("shared", output.holders, output.holding)):
+        raise at.refuse(f"`{held.name}` is put out otherwise than it lies")
+
+
+def _allowed(at: At) -> None:
+    """What the program says that parties may get in the clear is no more than was looked at above."""
+    for output in at.program.outputs:
+        held = at.names.get(output.name)
+        to = output.holding.parties if isinstance(output.holding, p.Clear) else ()
+        shared = isinstance(output.holding, p.Shared)
+        if held is None or output.meaning is not None or not (shared or (to and set(to) <= held.known)):
+            raise at.refuse(f"`{output.name}` may not be learnt by {told(to)}")
+
+
+# ---- views ----
+def coalitions(policy: Policy) -> list[tuple[str, ...]]:
+    """Every set of parties that an adversary of the policy may corrupt."""
+    found: dict[tuple[str, ...], None] = {}
+    for rule in policy.adversaries:
+        if rule.kind != "semi_honest":
+            raise ReplayError("certificate.beyond", f"replay proves no views against {rule.kind} parties")
+        for count in range(1, rule.count + 1):
+            found |= dict.fromkeys(tuple(sorted(one)) for one in combinations(rule.among, count))
+    if not found:
+        raise ReplayError("certificate.view", "the policy names nobody that may be corrupted, so nothing is proved of views")
+    return list(found)
+
+
+def _views(lock: Lock, policy: Policy, runs: list[v.Run]) -> dict[str, Fraction]:
+    documents, evidence = lock.documents, lock.documents.certificate
+    own = {(one.whole, one.where, one.members): one.moves for one in evidence.seen}
+    used: set[tuple[bool, int, tuple[str, ...]]] = set()
+    if len(own) < len(evidence.seen) or len(set(evidence.parts)) < len(evidence.parts):
+        raise ReplayError("certificate.view", "it has two proofs of one view")
+    distances: dict[str, Fraction] = {}
+    parts: set[tuple[int, tuple[str, ...]]] = set()
+    for members in coalitions(policy):
+        total = Fraction(0)
+        for place, program in enumerate(documents.programs):
+            if (place, members) in evidence.parts:
+                parts.add((place, members))
+                total += _by_parts(program, members, runs, own, used)
+            else:
+                total += _as_one_text(lock, program, place, members, own, used)
+        distances[told(members)] = total
+    if used != set(own) or parts != set(evidence.parts):
+        raise ReplayError("certificate.view", "it has proofs of views that the policy does not ask for")
+    _distances(lock, policy, distances)
+    return distances
+
+
+Views = dict[tuple[bool, int, tuple[str, ...]], tuple[Move, ...]]
+
+
+def _by_parts(
+    program: Program, members: tuple[str, ...], runs: list[v.Run], own: Views, used: set[tuple[bool, int, tuple[str, ...]]]
+) -> Fraction:
+    """Every protocol by its own proof, each result exact, and nothing in the clear on the way but what is known or allowed."""
+    coalition, distance = set(members), Fraction(0)
+    known = {one.name for one in program.inputs if _gets(one.holding, coalition)}
+    final = {one.name for one in program.outputs if _gets(one.holding, coalition)}
+    done: dict[tuple[int, tuple[str, ...]], Fraction] = {}
+    for use in program.uses:
+        run, roles = runs[use.protocol], tuple(sorted(role for role, party in use.roles if party in coalition))
+        key = (False, use.protocol, roles)
+        if roles and (use.protocol, roles) not in done:
+            if key not in own:
+                raise ReplayError("certificate.view", f"it has no proof of what {told(roles)} sees", run.protocol.name)
+            used.add(key)
+            done[use.protocol, roles] = v.proves_view(run, roles, own[key])
+        distance += done.get((use.protocol, roles), Fraction(0))
+        from_known = all(name in known for _, name in use.inputs)
+        for output in run.protocol.outputs:
+            if output.meaning is None or output.scale_bits or output.error:
+                raise ReplayError("certificate.view", "a result that rounds is handed on in a proof by parts", run.protocol.name)
+            name, gets = dict(use.outputs)[output.name], _gets(_placed(output.holding, dict(use.roles)), coalition)
+            if from_known or (gets and name in final):
+                known.add(name)
+            elif gets:
+                raise ReplayError("certificate.beyond", f"{told(members)} gets `{name}` on the way, and replay does not see why it may")
+    return distance
+
+
+def _gets(holding: p.Holding, coalition: set[str]) -> bool:
+    match holding:
+        case p.Public():
+            return True
+        case p.Clear():
+            return bool(coalition & set(holding.parties))
+        case p.Shared():
+            return all(coalition & set(piece.holders) for piece in holding.pieces)
+
+
+def _as_one_text(
+    lock: Lock, program: Program, place: int, members: tuple[str, ...], own: Views, used: set[tuple[bool, int, tuple[str, ...]]]
+) -> Fraction:
+    key = (True, place, members)
+    if key not in own:
+        raise ReplayError("certificate.view", f"it has no proof of what {told(members)} sees of stage `{program.stage}`")
+    if len(program.uses) > MAX_USES_AS_ONE_TEXT:
+        raise ReplayError("certificate.beyond", "the stage is too long to be followed as one text")
+    used.add(key)
+    return v.proves_view(v.run(one_text(lock, program)), members, own[key])
+
+
+def one_text(lock: Lock, program: Program) -> p.Protocol:
+    """The stage as one protocol: every name of a use under the number of the use, every wire a step where the value lies."""
+    body: list[p.Statement] = []
+    have = {one.name: one.holding for one in program.inputs}
+    ideal: dict[str, p.Party] = {}
+    for number, use in enumerate(program.uses):
+        text, roles = lock.documents.protocols[use.protocol].protocol, dict(use.roles)
+        ideal |= {roles[one.name]: msgspec.structs.replace(one, name=roles[one.name]) for one in text.parties if one.ideal is not None}
+        for given in text.inputs:
+            value = dict(use.inputs)[given.name]
+            body += [p.Assign(q, f"{number}:{a}", p.Ref(b)) for q, a, b in _wires(given.name, given.holding, value, have[value], roles)]
+        body += [_renamed(line, f"{number}:", roles) for line in text.body]
+        for output in text.outputs:
+            value = dict(use.outputs)[output.name]
+            have[value] = _placed(output.holding, roles)
+            body += [p.Assign(q, b, p.Ref(f"{number}:{a}")) for q, a, b in _wires(output.name, output.holding, value, have[value], roles)]
+    parties = {one.name: one for one in program.parties} | ideal
+    return p.Protocol(f"stage {program.stage}", tuple(parties.values()), program.inputs, program.outputs, tuple(body))
+
+
+def _wires(name: str, holding: p.Holding, value: str, have: p.Holding, roles: dict[str, str]) -> list[tuple[str, str, str]]:
+    """(party, variable of the use, variable of the stage)."""
+    if isinstance(holding, p.Shared) and isinstance(have, p.Shared):
+        pairs = zip(holding.pieces, have.pieces, strict=True)
+        return [(roles[role], f"{name}.{a.label}", f"{value}.{b.label}") for a, b in pairs for role in a.holders]
+    parties = holding.parties if isinstance(holding, p.Clear) else tuple(roles)
+    return [(roles[role], name, value) for role in parties]
+
+
+_PARTIES = frozenset({"party", "sender"})
+_LISTS = frozenset({"holders", "receivers"})
+_NAMES = frozenset({"name", "target", "key"})
+_NAME_LISTS = frozenset({"keys", "members"})
+
+
+def _renamed(line: Any, prefix: str, roles: dict[str, str]) -> Any:
+    """A line at other parties and under other names: field by field, whatever its form."""
+    fields: dict[str, Any] = {}
+    for field in line.__struct_fields__:
+        value = getattr(line, field)
+        if field in _PARTIES:
+            value = roles[value]
+        elif field in _LISTS:
+            value = tuple(roles[one] for one in value)
+        elif field in _NAMES:
+            value = prefix + value
+        elif field in _NAME_LISTS:
+            value = tuple(prefix + one for one in value)
+        elif isinstance(value, msgspec.Struct) and not isinstance(value, p.TensorType | p.Ring | p.Integer):
+            value = _renamed(value, prefix, roles)
+        elif isinstance(value, tuple):
+            several = cast("tuple[Any, ...]", value)
+            value = tuple(_renamed(one, prefix, roles) if isinstance(one, msgspec.Struct) else one for one in several)
+        fields[field] = value
+    return msgspec.structs.replace(line, **fields)
+
+
+def _distances(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> None:
+    """Statistical distances, over the budget where there is one, within what the policy asks."""
+    asked = int(policy.security.get("statistical", STATISTICAL))
+    experiment = lock.documents.experiment
+    runs = 1
+    for what in ("requests", "max_new_tokens") if experiment is not None else ():
+        runs *= max(1, int(dict(experiment.budget).get(what, "1"))) if experiment is not None else 1
+    for who, distance in distances.items():
+        if distance * runs > Fraction(1, 1 << asked):
+            raise ReplayError("certificate.view", f"what {who} sees is hidden by less than 2^-{asked}")
+
+
+# ---- what is owed and assumed ----
+def _owed(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> set[tuple[str, int, str]]:
+    """The security that the proofs rest on: of every primitive that takes part, and of streams, at the policy's level."""
+    owed = {("placement.knowledge", -1, "step"), ("placement.learns", -1, "step")}
+    owed |= {("placement.leak", -1, f"{program.stage} {told(m)}") for program in lock.documents.programs for m in coalitions(policy)}
+    owed |= {("placement.distance", -1, f"one run of the plan {who}") for who, distance in distances.items() if distance}
+    owed |= {("placement.assumption", -1, one) for program in lock.documents.programs for one in _shared(lock, program)}
+    asked = int(policy.security.get("computational", 0))
+    for text in lock.documents.protocols:
+        for name, bits in _rests_on(text.protocol):
+            if bits and bits < asked:
+                raise ReplayError("certificate.assumed", f"`{name}` has {bits} bits, and the policy asks {asked}")
+            if text.component:
+                told_of = f"the security of {name}, {bits} bits" if bits else f"the security of {name}"
+                owed.add(("placement.assumption", -1, told_of))
+    return owed
+
+
+def _shared(lock: Lock, program: Program) -> set[str]:
+    """Inputs that their owner shares: it draws the pieces well."""
+    texts = lock.documents.protocols
+    return {
+        f"`{use.roles[0][1]}` shares `{use.inputs[0][1]}` with fresh uniform pieces"
+        for use in program.uses
+        if texts[use.protocol].protocol.name == "share by the owner" and not texts[use.protocol].component
+    }
+
+
+def _rests_on(text: p.Protocol) -> set[tuple[str, int]]:
+    found = {(one.ideal.name, one.ideal.security) for one in text.parties if one.ideal is not None and _speaks(text, one.name)}
+    if any(isinstance(line, p.Draw) and isinstance(line.via, p.ViaPrf) for line in text.body):
+        found.add(("prf", 128))
+    return found
+
+
+def _speaks(text: p.Protocol, name: str) -> bool:
+    return any(isinstance(line, p.Send) and line.sender == name for line in text.body)
+
+
+def _pattern(lock: Lock, policy: Policy) -> None:
+    """Who takes part learns sizes, and which stages run and when they stop, unless all inputs are its own."""
+    plan = lock.documents.ir
+    owners = {one.owner for one in (*plan.inputs, *(i for stage in plan.stages for i in stage.inputs))} - {""}
+    asked = ["lengths", *(("stages", "stop") if len(plan.stages) > 1 else ())]
+    for party in policy.parties:
+        takes_part = any(
+            lock.documents.protocols[use.protocol].component and party in {q for _, q in use.roles} and len(use.roles) > 1
+            for program in lock.documents.programs
+            for use in program.uses
+        )
+        if takes_part and owners != {party} and any(word not in policy.learns.get(party, ()) for word in asked):
+            raise ReplayError("certificate.program", f"`{party}` takes part and may not learn how long the values are, or what runs")

@@ -1,0 +1,143 @@
+"""Replay, 4 of 6: the bytes of a lock as data, within limits, with every digest worked out again.
+
+Nothing of a lock is believed before its digests hold: the documents are read strictly (no name twice, no number that a reader
+might round), and each digest is the SHA-256 of the canonical bytes of its document under a domain of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, cast
+
+import msgspec
+
+from pllm_lang.artifacts.lock_data import CERTIFICATE, KINDS, LOCK, Lock, Program
+from pllm_lang.artifacts.lock_documents import LARGEST, canonical, digest
+from pllm_lang.catalog.records import AnyRecord
+
+MAX_LOCK_BYTES = 64_000_000
+MAX_NESTING = 200
+
+
+class ReplayError(Exception):
+    """A lock that proves nothing: a code (`lock.*`: the file, `certificate.*`: the evidence), a sentence, a place."""
+
+    def __init__(self, code: str, message: str, place: str = "") -> None:
+        super().__init__(f"{place}: {message}" if place else message)
+        self.code, self.message, self.place = code, message, place
+
+
+def read_lock(data: bytes) -> Lock:
+    """Raises ReplayError for anything that is not the canonical text of a lock whose digests hold."""
+    document = _json(data)
+    if not isinstance(document, dict):
+        raise ReplayError("lock.form", "a lock is one object")
+    fields = cast("dict[str, Any]", document)
+    if fields.get("schema") != LOCK:
+        raise ReplayError("lock.schema", f"this is `{str(fields.get('schema'))[:60]}`, and replay reads `{LOCK}`")
+    try:
+        lock = msgspec.convert(fields, Lock, strict=False)
+    except (msgspec.ValidationError, RecursionError) as problem:
+        raise ReplayError("lock.form", f"a part of the lock has another form: {problem}") from None
+    if lock.documents.certificate.schema != CERTIFICATE:
+        raise ReplayError("lock.schema", f"its certificate is not `{CERTIFICATE}`")
+    if canonical(fields) + b"\n" != data:
+        raise ReplayError("lock.form", "the text is not in canonical form (RFC 8785, one line)")
+    _digests(lock, fields)
+    return lock
+
+
+def record_of(lock: Lock, key: str) -> AnyRecord | None:
+    """The record under `key`, None where the lock holds none."""
+    for kind, body in lock.documents.records.get(key, {}).items():
+        if kind in KINDS:
+            try:
+                return msgspec.convert(body, KINDS[kind], strict=False)
+            except (msgspec.ValidationError, RecursionError) as problem:
+                raise ReplayError("lock.form", f"this record has another form: {problem}", key) from None
+    return None
+
+
+# ---- strict JSON ----
+def _json(data: bytes) -> Any:
+    if len(data) > MAX_LOCK_BYTES:
+        raise ReplayError("lock.too_large", f"the file has more than {MAX_LOCK_BYTES:,} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise ReplayError("lock.not_json", f"byte {problem.start} is no UTF-8") from None
+    depth = deepest = 0
+    for part in text.split('"')[::2]:  # a quote inside a text makes the count wrong, never too small by much
+        for sign in part:
+            depth += (sign in "[{") - (sign in "]}")
+            deepest = max(deepest, depth)
+    if deepest > MAX_NESTING:
+        raise ReplayError("lock.nesting", f"it nests more than {MAX_NESTING} deep")
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_float=_no_float, parse_int=_whole, parse_constant=_no_float)
+    except json.JSONDecodeError as problem:
+        raise ReplayError("lock.not_json", f"it ends or goes wrong at offset {problem.pos}: {problem.msg}") from None
+    except RecursionError:
+        raise ReplayError("lock.nesting", f"it nests more than {MAX_NESTING} deep") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ReplayError("lock.duplicate_key", f"`{twice[:60]}` stands twice in one object")
+    return found
+
+
+def _whole(text: str) -> int:
+    if len(text) > 17 or abs(int(text)) > LARGEST:
+        raise ReplayError("lock.number", f"{text[:40]} is a number that JSON readers round; locks write it as text")
+    return int(text)
+
+
+def _no_float(text: str) -> float:
+    raise ReplayError("lock.number", f"{text[:40]} is no whole number, and locks hold no others")
+
+
+# ---- digests ----
+def _digests(lock: Lock, fields: dict[str, Any]) -> None:
+    documents, stated = fields["documents"], lock.digests
+    records = {key: digest("record", [key, one]) for key, one in documents["records"].items()}
+    whole = {name: digest(name, documents[name]) for name in ("ir", "names", "policy", "experiment", "certificate")}
+    for name, found in whole.items():
+        _same(name, getattr(stated, name), found)
+    _same_names("records", stated.records, records)
+    protocols = [digest("protocol", one) for one in documents["protocols"]]
+    _same("protocols", list(stated.protocols), protocols)
+    programs = {one.stage: _parties(one, body) for one, body in zip(lock.documents.programs, documents["programs"], strict=True)}
+    _same_names("programs", stated.programs, programs)
+    about = {name: whole[name] for name in ("ir", "names", "policy", "experiment")}
+    _same_names("certificate", lock.documents.certificate.about, {**about, "records": digest("records", records)})
+    body = {name: part for name, part in fields.items() if name != "plan_lock_digest"}
+    _same("plan_lock_digest", lock.plan_lock_digest, digest("lock", body))
+
+
+def _parties(program: Program, body: dict[str, Any]) -> dict[str, str]:
+    """What each party runs: the uses in which it has a role."""
+    found: dict[str, str] = {}
+    for party in program.parties:
+        own = [use for use in body["uses"] if any(who == party.name for _, who in use[2])]
+        found[party.name] = digest("program", [program.stage, party.name, own])
+    return found
+
+
+def _same_names(name: str, stated: dict[str, Any], found: dict[str, Any]) -> None:
+    _same(name, sorted(stated), sorted(found))
+    for key in found:
+        _same(f"{name} {key}", stated[key], found[key])
+
+
+def _same(name: str, stated: object, found: object) -> None:
+    if stated != found:
+        raise ReplayError("lock.digest", f"the digest of `{name}` is not that of the document in the lock", name)
+
+
+def told(parties: Iterable[str]) -> str:
+    return " and ".join(f"`{party}`" for party in sorted(parties)) or "nobody"

@@ -1,0 +1,408 @@
+"""Replay, 3 of 6: what the expressions of records say: facts of a meaning, truth of a requirement.
+
+Names stand for operands and results (facts), shape variables and parameters (exact numbers, lists, words) and formats. Every
+expression gives a `Fact`, a number being a tensor without axes; None where a name or a form is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import prod
+
+import msgspec
+
+from pllm_lang.artifacts import replay_facts as f
+from pllm_lang.artifacts import replay_numbers as n
+from pllm_lang.artifacts.replay_facts import Fact
+from pllm_lang.artifacts.replay_numbers import Range, Size
+from pllm_lang.catalog.expr import AnyRank, Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
+from pllm_lang.catalog.records import Format
+
+GRIDDED = ("int", "fixed", "ring", "index", "label", "boolean")
+FREE = {"exact": Format("exact", "exact"), "boolean": Format("boolean", "boolean", "0", "1"), "index": Format("index", "index")}
+
+
+class Names(msgspec.Struct):
+    facts: dict[str, Fact] = {}
+    exact: dict[str, Fraction] = {}
+    lists: dict[str, tuple[int, ...]] = {}
+    words: dict[str, str] = {}
+    formats: dict[str, Format] = {}
+
+
+# ---- formats ----
+def step_of(form: Format | None) -> Size:
+    """The distance of neighbouring values; None where there is no even grid."""
+    return None if form is None or form.kind not in GRIDDED else Fraction(2) ** -form.frac
+
+
+def held_by(form: Format | None) -> Range:
+    """The numbers that a format can hold; None where it sets no bound."""
+    if form is None or not form.low or not form.high:
+        return None
+    return n.number(form.low) * Fraction(2) ** -form.frac, n.number(form.high) * Fraction(2) ** -form.frac
+
+
+def _read(form: Format | None, what: str) -> Size:
+    if form is None:
+        return None
+    limits, modulus = held_by(form), int(form.modulus or 0)
+    match what:
+        case "lowest" | "highest":
+            return None if limits is None else limits[what == "highest"]
+        case "ulp":
+            return step_of(form)
+        case "fraction_bits":
+            return Fraction(form.frac) if form.kind in GRIDDED else None
+        case "ring_size":
+            return Fraction(modulus) if modulus else None
+        case _:
+            return Fraction((modulus - 1).bit_length()) if modulus else None
+
+
+READS = ("lowest", "highest", "ulp", "ring_bits", "ring_size", "fraction_bits")
+
+
+# ---- slots: one number of a tensor ----
+def _slot(fn: str, x: Fact) -> Range:
+    """The interval in which a slot of a tensor lies; `min` and `max` of one tensor are its entries'."""
+    if fn in ("min", "max"):
+        return x.range
+    if fn == "max_abs":
+        return f.sized(x).range
+    two, one = f.norms(x, -2 if fn.startswith("col") else -1)
+    top = one if fn.endswith("1") else n.root_above(two)
+    return None if top is None else (Fraction(0), top)
+
+
+SLOTS = ("max_abs", "min", "max", "norm2", "row_norm2", "row_norm1", "col_norm2", "col_norm1")
+
+
+# ---- values ----
+def value(expr: Expr, names: Names) -> Fact | None:
+    match expr:
+        case Num():
+            return f.point(n.number(expr.value))
+        case Ref(name=name) if name in names.facts:
+            return names.facts[name]
+        case Ref(name=name):
+            known = names.exact.get(name, {"true": Fraction(1), "false": Fraction(0)}.get(name))
+            return None if known is None else f.point(known)
+        case Attr(base=Ref(name=base), name=name):
+            return names.facts.get(f"{base}.{name}")
+        case Apply():
+            found = _applied(expr, names)
+            return None if found is None else f.settled(found)
+        case _:
+            return None
+
+
+def exact(expr: Expr, names: Names) -> Size:
+    found = value(expr, names)
+    return found.range[0] if found is not None and found.range and found.range[0] == found.range[1] else None
+
+
+def square_above(expr: Expr, names: Names) -> Size:
+    """A bound of the square of a term that is not negative, without rounding the roots in it."""
+    match expr:
+        case Apply(fn="sqrt", args=(arg,)):
+            found = value(arg, names)
+            return None if found is None or found.range is None else found.range[1]
+        case Apply(fn="norm2" | "row_norm2" | "col_norm2" as slot, args=(arg,)):
+            found = value(arg, names)
+            return None if found is None else f.norms(found, -2 if slot == "col_norm2" else -1)[0]
+        case Apply(fn="*", args=(left, right)):
+            return n.product(square_above(left, names), square_above(right, names))
+        case _:
+            found = value(expr, names)
+            top = None if found is None or found.range is None or found.range[0] < 0 else found.range[1]
+            return n.product(top, top)
+
+
+def _applied(expr: Apply, names: Names) -> Fact | None:
+    fn, args = expr.fn.rpartition(".")[2] if "." in expr.fn else expr.fn, expr.args
+    if len(args) == 1 and fn in READS and isinstance(args[0], Ref):
+        read = _read(names.formats.get(args[0].name) or FREE.get(args[0].name), fn)
+        return None if read is None else f.point(read)
+    if len(args) == 1 and not expr.named and fn in SLOTS:
+        found = value(args[0], names)
+        slot = None if found is None else _slot(fn, found)
+        return None if slot is None else Fact((), slot)
+    if fn in CONDITIONS and not any(of_entries(arg, names) for arg in args):
+        truth = holds(expr, names)
+        return None if truth is None else f.point(Fraction(truth))
+    if fn in ("raw", "nearest", "round_to"):
+        return _in_format(fn, args, names)
+    if fn == "where" and (choice := exact(args[0], names)) is not None and not of_entries(args[0], names):
+        return value(args[1] if choice else args[2], names)
+    if fn == "polynomial":
+        return _polynomial(value(args[0], names), _list(dict(expr.named).get("coefficients"), names))
+    given = [value(arg, names) for arg in args]
+    known = [one for one in given if one is not None]
+    return _by_rule(fn, known, expr, names) if len(known) == len(given) else None
+
+
+def _by_rule(fn: str, args: list[Fact], expr: Apply, names: Names) -> Fact | None:
+    if fn == "-":
+        return f.negated(args[0]) if len(args) == 1 else f.added(args[0], f.negated(args[1]))
+    if fn == "^" or (fn == "*" and expr.args[0] == expr.args[1]):
+        exponent = exact(expr.args[1], names) if fn == "^" else Fraction(2)
+        whole = exponent is not None and exponent.denominator == 1 and abs(exponent) <= 4096
+        if not whole or exponent is None:
+            return Fact(args[0].shape)
+        return f.raised(args[0], int(exponent)) if exponent >= 0 else f.divided(f.point(Fraction(1)), f.raised(args[0], -int(exponent)))
+    if fn in CONDITIONS:
+        shape = f.joined(args[0].shape, args[-1].shape)
+        return None if shape is None else Fact(shape, _compared(fn, args[0].range, args[-1].range), unit=Fraction(1))
+    if fn in MOVES:
+        return MOVES[fn](args, {key: _parameter(one, names) for key, one in expr.named})
+    rule = f.RULES.get(fn)
+    return None if rule is None or expr.named else rule(*args)
+
+
+def _in_format(fn: str, args: tuple[Expr, ...], names: Names) -> Fact | None:
+    """`raw(x)` are the whole numbers that stand for x; `nearest(x, F)` is x on the grid of F."""
+    x = value(args[0], names)
+    own = names.formats.get(args[0].name) if isinstance(args[0], Ref) else None
+    if fn == "raw":
+        step = step_of(own)
+        return None if x is None or step is None else f.divided(x, f.point(step))
+    target = names.formats.get(args[1].name) if isinstance(args[1], Ref) else None
+    step = step_of(target) if fn == "nearest" else exact(args[1], names)
+    fine = step_of(own)
+    if x is None or step is None or (fine is not None and (fine / step).denominator == 1):
+        return x
+    return f.rounded(x, step)
+
+
+def _polynomial(x: Fact | None, coefficients: tuple[Fraction, ...] | None) -> Fact | None:
+    """Horner's scheme, met with the sum of the terms' ranges; the values at the ends where it is monotone by its slope."""
+    if x is None or coefficients is None or x.range is None or len(coefficients) > 64:
+        return None if x is None else Fact(x.shape)
+    slope: Range = (Fraction(0), Fraction(0))
+    total: Range = (Fraction(0), Fraction(0))
+    for degree, one in enumerate(coefficients):
+        total = n.add(total, n.mul((one, one), n.power(x.range, degree)))
+        if degree:
+            slope = n.add(slope, n.mul((one * degree, one * degree), n.power(x.range, degree - 1)))
+    if slope is not None and (slope[0] >= 0 or slope[1] <= 0):
+        low, high = x.range
+        ends = sorted(sum((c * end**i for i, c in enumerate(coefficients)), Fraction(0)) for end in (low, high))
+        total = ends[0], ends[1]
+    unit = None if x.unit is None else f.common(*(abs(c) * x.unit**i for i, c in enumerate(coefficients) if c))
+    return Fact(x.shape, total, unit=unit)
+
+
+# ---- entries moved, with parameters ----
+def _whole(params: dict[str, object], name: str, default: int | None = None) -> int | None:
+    found = params.get(name, default)
+    return int(found) if isinstance(found, Fraction | int) and Fraction(found).denominator == 1 else None
+
+
+def _sizes(params: dict[str, object], name: str) -> tuple[int, ...] | None:
+    found = params.get(name)
+    return tuple(int(one) for one in found) if isinstance(found, tuple) else None  # pyright: ignore
+
+
+def _reshaped(args: list[Fact], params: dict[str, object]) -> Fact | None:
+    old, new = args[0].shape, _sizes(params, "shape")
+    if new is None or prod(new) != prod(old):
+        return None
+    rows = new[-1:] == old[-1:]
+    return f.moved(args[0], new, rows, rows and len(new) > 1 and new[-2:] == old[-2:])
+
+
+def _permuted(args: list[Fact], params: dict[str, object]) -> Fact | None:
+    x, order = args[0], _sizes(params, "order")
+    if order is None or sorted(order) != list(range(len(x.shape))):
+        return None
+    shape, rank = tuple(x.shape[axis] for axis in order), len(order)
+    norms = {rank - 1: x.rows, rank - 2: x.cols}
+    rows, cols = norms.get(order[-1], f.OPEN) if rank else f.OPEN, norms.get(order[-2], f.OPEN) if rank > 1 else f.OPEN
+    return Fact(shape, x.range, rows, cols, x.unit, x.peak if rank and order[-1] == rank - 1 else None)
+
+
+def _sliced(args: list[Fact], params: dict[str, object]) -> Fact | None:
+    x, axis, low, high = args[0], _whole(params, "axis", -1), _whole(params, "from", 0), _whole(params, "to")
+    if axis is None or low is None or high is None or not -len(x.shape) <= axis < len(x.shape):
+        return None
+    axis %= len(x.shape)
+    if not 0 <= low <= high <= x.shape[axis]:
+        return None
+    kept = f.moved(x, (*x.shape[:axis], high - low, *x.shape[axis + 1 :]), True, True)
+    return kept if axis < len(x.shape) - 1 else msgspec.structs.replace(kept, peak=None)
+
+
+def _chained(args: list[Fact], params: dict[str, object]) -> Fact | None:
+    (a, b), axis = args, _whole(params, "axis", -1)
+    if axis is None or len(a.shape) != len(b.shape) or not -len(a.shape) <= axis < len(a.shape):
+        return None
+    axis %= len(a.shape)
+    if a.shape[:axis] != b.shape[:axis] or a.shape[axis + 1 :] != b.shape[axis + 1 :]:
+        return None
+
+    def norm(along: int) -> f.Norms:
+        ends = zip(f.norms(a, along), f.norms(b, along), strict=True)
+        pairs = [n.total(x, y) if axis == len(a.shape) + along else None if x is None or y is None else max(x, y) for x, y in ends]
+        return pairs[0], pairs[1]
+
+    shape = (*a.shape[:axis], a.shape[axis] + b.shape[axis], *a.shape[axis + 1 :])
+    return Fact(shape, n.hull(a.range, b.range), norm(-1), norm(-2), f.common(a.unit, b.unit))
+
+
+def _repeated(args: list[Fact], params: dict[str, object]) -> Fact | None:
+    x, axis, times = args[0], _whole(params, "axis", -1), _whole(params, "times")
+    if axis is None or times is None or times < 1 or not -len(x.shape) <= axis < len(x.shape):
+        return None
+    axis %= len(x.shape)
+    along = [Fraction(times) if axis == len(x.shape) + end else Fraction(1) for end in (-1, -2)]
+    rows, cols = ((n.product(two, k), n.product(one, k)) for (two, one), k in zip((x.rows, x.cols), along, strict=True))
+    return Fact((*x.shape[:axis], x.shape[axis] * times, *x.shape[axis + 1 :]), x.range, rows, cols, x.unit, x.peak)
+
+
+def _rotated(args: list[Fact], _: dict[str, object]) -> Fact:
+    """Pairs of entries turn: the norm of each stays, and no entry exceeds its pair's."""
+    top = n.largest(args[0].range)
+    limit = n.around(n.root_above(n.product(Fraction(2), top, top)))
+    return Fact(args[0].shape, limit, (f.norms(args[0], -1)[0], None))
+
+
+def _masked(args: list[Fact], _: dict[str, object]) -> Fact:
+    return Fact(args[0].shape, n.hull(args[0].range, args[-1].range), unit=f.common(args[0].unit, args[-1].unit))
+
+
+def _gathered(args: list[Fact], _: dict[str, object]) -> Fact | None:
+    table, places = args
+    return f.moved(table, (*places.shape, table.shape[1]), True, False) if len(table.shape) == 2 else None
+
+
+def _ranked(args: list[Fact], params: dict[str, object]) -> Fact | None:
+    k = _whole(params, "k")
+    return None if k is None or not args[0].shape else f.moved(args[0], (*args[0].shape[:-1], k), True, False)
+
+
+def _places(args: list[Fact], params: dict[str, object]) -> Fact | None:
+    found = _ranked(args, params)
+    top = Fraction(args[0].shape[-1] - 1) if args[0].shape else Fraction(0)
+    return None if found is None else Fact(found.shape, (Fraction(0), top), unit=Fraction(1))
+
+
+MOVES: dict[str, Callable[[list[Fact], dict[str, object]], Fact | None]] = {
+    "reshape": _reshaped,
+    "permute": _permuted,
+    "slice": _sliced,
+    "concat": _chained,
+    "repeat": _repeated,
+    "rotary": _rotated,
+    "causal": _masked,
+    "causal_at": _masked,
+    "gather": _gathered,
+    "top_values": _ranked,
+    "top_indices": _places,
+}
+
+
+def _list(expr: Expr | None, names: Names) -> tuple[Fraction, ...] | None:
+    if isinstance(expr, Ref) and expr.name in names.lists:
+        return tuple(map(Fraction, names.lists[expr.name]))
+    items = [exact(item, names) for item in expr.items] if isinstance(expr, ListOf) else [None]
+    known = tuple(item for item in items if item is not None)
+    return known if len(known) == len(items) else None
+
+
+def _parameter(expr: Expr, names: Names) -> object:
+    return exact(expr, names) if not isinstance(expr, ListOf) and exact(expr, names) is not None else _list(expr, names)
+
+
+# ---- conditions, in Kleene's three values ----
+CONDITIONS = ("and", "or", "not", "<=", "<", ">=", ">", "==", "!=", "in")
+
+
+def holds(expr: Expr, names: Names) -> bool | None:
+    match expr:
+        case Apply(fn="and" | "or" as fn, args=args):
+            found = [holds(arg, names) for arg in args]
+            decided = fn == "or"
+            return decided if decided in found else None if None in found else not decided
+        case Apply(fn="not", args=(arg,)):
+            inner = holds(arg, names)
+            return None if inner is None else not inner
+        case Apply(fn="in", args=(arg, ListOf(items=items))):
+            return holds(Apply("or", tuple(Apply("==", (arg, item)) for item in items)), names)
+        case Apply(fn="in", args=(arg, Between(low=low, high=high, closed=closed))):
+            upper = Apply("<=" if closed else "<", (arg, high))
+            return holds(Apply("and", (Apply("<=", (low, arg)), upper)), names)
+        case Apply(fn=fn, args=(left, right)) if fn in CONDITIONS:
+            return _comparison(fn, left, right, names)
+        case _:
+            found = value(expr, names)
+            return None if found is None or found.range is None else _truth(_compared("!=", found.range, (Fraction(0), Fraction(0))))
+
+
+def _comparison(fn: str, left: Expr, right: Expr, names: Names) -> bool | None:
+    x, y = value(left, names), value(right, names)
+    if fn in ("==", "!=") and x is None and y is None:
+        first, second = _word(left, names), _word(right, names)
+        return None if first is None or second is None else (first == second) == (fn == "==")
+    return None if x is None or y is None else _truth(_compared(fn, x.range, y.range))
+
+
+def _truth(found: Range) -> bool | None:
+    return None if found is None or found[0] != found[1] else found[0] == 1
+
+
+def _compared(fn: str, x: Range, y: Range) -> Range:
+    """1 where it holds of all numbers of the two ranges, 0 where of none, else between."""
+    yes, no, open_ = (Fraction(1), Fraction(1)), (Fraction(0), Fraction(0)), (Fraction(0), Fraction(1))
+    if x is None or y is None:
+        return open_
+    if fn in (">", ">="):
+        return _compared("<" if fn == ">" else "<=", y, x)
+    if fn in ("==", "!="):
+        same, apart = x[0] == x[1] == y[0] == y[1], x[1] < y[0] or y[1] < x[0]
+        return (yes if fn == "==" else no) if same else (no if fn == "==" else yes) if apart else open_
+    if x[1] < y[0] or (x[1] == y[0] and fn == "<="):
+        return yes
+    return no if x[0] > y[1] or (x[0] == y[1] and fn == "<") else open_
+
+
+def _word(expr: Expr, names: Names) -> str | None:
+    if isinstance(expr, Text):
+        return expr.value
+    return names.words.get(expr.name, expr.name) if isinstance(expr, Ref) else None
+
+
+def of_entries(expr: Expr, names: Names) -> bool:
+    """Whether an operand or result occurs outside a slot, so that the expression is a tensor."""
+    match expr:
+        case Ref():
+            return expr.name in names.facts
+        case Attr():
+            return True
+        case Apply():
+            if len(expr.args) == 1 and expr.fn in (*SLOTS, *READS, "error"):
+                return False
+            return any(of_entries(arg, names) for arg in expr.args)
+        case _:
+            return False
+
+
+def named_in(expr: Expr) -> Iterator[str]:
+    match expr:
+        case Ref():
+            yield expr.name
+        case Apply():
+            for arg in (*expr.args, *(one for _, one in expr.named)):
+                yield from named_in(arg)
+        case Item() | ListOf():
+            for arg in expr.items:
+                yield from named_in(arg)
+        case Attr():
+            yield from named_in(expr.base)
+        case Between():
+            yield from (*named_in(expr.low), *named_in(expr.high))
+        case Num() | Text() | AnyRank():
+            return
+        case _:
+            return
