@@ -2,12 +2,13 @@
 
 In: a plan under a policy, with the library. Out: a `Composed` for each stage, and the gaps: whatever has no meaning to
 the prover (a component without a protocol, a party that computes with what it does not hold, ...). Repeats are
-unrolled. A state is read as an input that lies where the state is kept; what is written has to lie there as well.
+unrolled, or folded: then the second turn stands for all later ones, which is a proof only where every turn begins alike
+(`Composed.folds`). A state is read as an input that lies where the state is kept; what is written has to lie there as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 import msgspec
@@ -46,6 +47,8 @@ class Composed(msgspec.Struct, frozen=True):
     """`made` belongs to `whole.instances`, one by one; `held` are the plan's values at the end, by number.
 
     `shared_state` is a state that lies in pieces, -1 where there is none; `incomplete` says that steps are missing.
+    `folds` pairs the values that go into a turn which stands for later ones with those that it hands on; () where every
+    turn is there. `unlike` says that turns were folded that do not begin alike: then the composition proves nothing.
     """
 
     stage: str
@@ -55,12 +58,16 @@ class Composed(msgspec.Struct, frozen=True):
     assumed: tuple[str, ...]
     shared_state: int = -1
     incomplete: bool = False
+    folds: tuple[tuple[str, str], ...] = ()
+    unlike: bool = False
 
 
-def compose(view: PlanView, policy: Policy, flow: Flow, gaps: Gaps) -> Iterator[Composed]:
+def compose(
+    view: PlanView, policy: Policy, flow: Flow, gaps: Gaps, *, folding: bool = False
+) -> Iterator[Composed]:
     lowerer = Lowerer(view.library, view.plan.formats)
     for stage in view.plan.stages:
-        under_way = UnderWay(view, policy, flow, stage, lowerer, gaps)
+        under_way = UnderWay(view, policy, flow, stage, lowerer, gaps, folding)
         _begin(under_way)
         _nodes(under_way, stage.body)
         for output in stage.outputs:
@@ -81,6 +88,8 @@ def compose(view: PlanView, policy: Policy, flow: Flow, gaps: Gaps) -> Iterator[
             tuple(under_way.assumed),
             under_way.shared_state,
             under_way.incomplete,
+            tuple(under_way.folds),
+            under_way.unlike,
         )
 
 
@@ -108,14 +117,30 @@ def _weight(stage: UnderWay, weight: Weight) -> None:
     if not holders:
         text = f"nobody may know the weight `{stage.plain(weight.value)}`"
         stage.gaps.refuse("placement.unplaced", weight.value, text, "leave out the party that brings it")
-    for member in range(weight.count) if weight.count else (None,):
+
+    def make(member: int | None) -> Held:
         name = stage.name(weight.value, member)
         secrets = frozenset({name}) if weight.secret_from else frozenset[str]()
         held = Held(name, stage.number(weight.type), holding, secrets, frozenset(holders))
-        key = weight.value if member is None else (weight.value, member)
-        stage.values[key] = stage.give(held, "weights", weight.value)
-    if weight.count:
-        stage.values[weight.value] = stage.values[weight.value, 0]
+        return stage.give(held, "weights", weight.value)
+
+    _members(stage, weight.value, weight.count, make)
+
+
+def _members(stage: UnderWay, value: int, count: int, make: Callable[[int | None], Held]) -> None:
+    """A value, or the members of a family as they are read; the family itself stands for its first."""
+    if not count:
+        stage.values[value] = make(None)
+        return
+
+    def member(index: int) -> Held:
+        if index >= count:
+            return msgspec.structs.replace(stage.values[value], broken=True)
+        stage.values[value, index] = found = make(index)
+        return found
+
+    stage.members[value] = member
+    stage.values[value] = member(0)
 
 
 def _input(stage: UnderWay, given: Input) -> None:
@@ -207,15 +232,13 @@ def _state(stage: UnderWay, state: State) -> None:
         stage.broken((state.value,), (state.type,))
         return
     type_, holding = found
-    for member in range(state.count) if state.count else (None,):
+
+    def make(member: int | None) -> Held:
         name = stage.name(state.value, member)
         holders = frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]()
-        held = Held(name, type_, holding, frozenset({name}), holders)
-        stage.values[state.value if member is None else (state.value, member)] = stage.give(
-            held, value=state.value
-        )
-    if state.count:
-        stage.values[state.value] = stage.values[state.value, 0]
+        return stage.give(Held(name, type_, holding, frozenset({name}), holders), value=state.value)
+
+    _members(stage, state.value, state.count, make)
     if isinstance(holding, p.Shared):
         stage.shared_state = state.value
 
@@ -240,15 +263,47 @@ def _repeat(stage: UnderWay, repeat: Repeat) -> None:
     for carried in repeat.carried:
         stage.values[carried.inner] = stage.values[carried.initial]
         stage.types[carried.inner] = stage.types.get(carried.initial, UNKNOWN)
-    for index in range(repeat.low, repeat.high):
+    folding = stage.folding and repeat.high - repeat.low > WALKED
+    for index in range(repeat.low, repeat.low + WALKED if folding else repeat.high):
         stage.loops[repeat.depth] = index
-        _nodes(stage, repeat.body)
-        turned = [(c.inner, stage.values[c.next], stage.types[c.next]) for c in repeat.carried]
-        for value, held, type_ in turned:
-            stage.values[value], stage.types[value] = held, type_
+        if folding and index == repeat.low + WALKED - 1:
+            _last_turn(stage, repeat, repeat.high - index)
+        else:
+            _turn(stage, repeat)
     for carried in repeat.carried:
         stage.values[carried.final] = stage.values[carried.inner]
         stage.types[carried.final] = stage.types[carried.inner]
+
+
+def _turn(stage: UnderWay, repeat: Repeat) -> None:
+    _nodes(stage, repeat.body)
+    turned = [(c.inner, stage.values[c.next], stage.types[c.next]) for c in repeat.carried]
+    for value, held, type_ in turned:
+        stage.values[value], stage.types[value] = held, type_
+
+
+WALKED = 2
+"""Turns of a folded repeat that are walked: the first, which may begin otherwise, and one for all the others."""
+
+
+def _last_turn(stage: UnderWay, repeat: Repeat, turns: int) -> None:
+    """One turn for `turns` of them: what it hands on has to be like what it began with, so that the next is like it."""
+    before = [(stage.values[c.inner], stage.types[c.inner]) for c in repeat.carried]
+    outer, stage.times = stage.times, stage.times * turns
+    _turn(stage, repeat)
+    stage.times = outer
+    for carried, (held, type_) in zip(repeat.carried, before, strict=True):
+        after = stage.values[carried.inner]
+        if _status(stage, held) != _status(stage, after) or type_ != stage.types[carried.inner]:
+            stage.unlike = True
+        stage.folds.append((held.name, after.name))
+
+
+def _status(stage: UnderWay, held: Held) -> tuple[object, ...]:
+    """All that a step asks of a value but its name and the secrets that it is made of."""
+    given = stage.inputs.get(held.name)
+    begun = None if given is None else (given.lifetime, given.fresh, given.range_bits)
+    return held.type, held.holding, held.known, held.broken, begun
 
 
 def _write(stage: UnderWay, write: StateWrite) -> None:

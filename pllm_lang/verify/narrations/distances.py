@@ -25,19 +25,21 @@ STATISTICAL = 40
 def distance_of(stage: Composed, view: View) -> Fraction:
     """The distance of one run of a stage to a view that says nothing, at most; 1 where it is not known."""
     total = Fraction(0)
-    for one in _masks(stage, view):
-        total += Fraction(int(one.entries), 2**one.exponent) if one.entries.isdigit() else 1
+    for one, times in _masks(stage, view):
+        total += Fraction(int(one.entries), 2**one.exponent) * times if one.entries.isdigit() else 1
     return min(total, Fraction(1))
 
 
-def _masks(stage: Composed, view: View) -> Iterator[Statistical]:
+def _masks(stage: Composed, view: View) -> Iterator[tuple[Statistical, int]]:
+    """Each with how often it is seen in one run of the stage."""
     if view.reason != BY_PARTS:
-        yield from view.statistical
+        yield from ((one, 1) for one in view.statistical)
         return
-    for instance in stage.whole.instances:
+    for instance, made in zip(stage.whole.instances, stage.made, strict=True):
         roles = tuple(sorted(role for role, party in instance.roles if party in view.coalition))
         if roles and _draws_integers(instance.protocol):
-            yield from prove_protocol(instance.protocol, (roles,)).views[0].statistical
+            seen = prove_protocol(instance.protocol, (roles,)).views[0].statistical
+            yield from ((one, made.times) for one in seen)
 
 
 def judge_distance(

@@ -186,7 +186,7 @@ def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
                     bound = _of_weights(bundle, instance.protocol)
                     need = Need(component, bundle.name, unit, 0, ring, providers, made.subject, bound)
                     found[key] = need
-                need.count += count * runs
+                need.count += count * runs * made.times
                 need.providers &= providers
     return list(found.values())
 

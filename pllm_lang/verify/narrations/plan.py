@@ -18,6 +18,7 @@ from pllm_lang.catalog.expr import NOWHERE, Origin
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
+from pllm_lang.ir.plan import Node, Repeat
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.composing import Composed, compose
@@ -45,7 +46,51 @@ MAX_COALITIONS = 512
 """Sets of parties whose views one check proves."""
 
 
+FOLDED_FROM = 120
+"""Steps of a stage, repeats unrolled, from which equal turns are proved once."""
+
+
 def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
+    """A long plan is proved with its repeats folded if that is enough; else every turn is looked at."""
+    if all(_turned(stage.body) <= FOLDED_FROM for stage in view.plan.stages):
+        return _prove(view, policy, flow, folding=False)
+    folded = _prove(view, policy, flow, folding=True)
+    if _holds(folded):
+        return folded
+    proof = _prove(view, policy, flow, folding=False)
+    return proof if proof.composed else _with_gaps(proof, folded)
+
+
+def _with_gaps(stopped: Proof, folded: Proof) -> Proof:
+    """A proof that was too long, with what was found to be missing before."""
+    found = [o for o in folded.obligations if o.verdict is not Verdict.PROVED and o.code != "placement.leak"]
+    known = {o.code for o in stopped.obligations}
+    return msgspec.structs.replace(
+        stopped, obligations=(*(o for o in found if o.code not in known), *stopped.obligations)
+    )
+
+
+def _turned(body: tuple[Node, ...]) -> int:
+    """Steps of a body, every turn counted."""
+    return sum(
+        (node.high - node.low) * _turned(node.body) if isinstance(node, Repeat) else 1 for node in body
+    )
+
+
+def _holds(proof: Proof) -> bool:
+    """Whether everything is proved, of a composition whose folded turns stand for the others."""
+    if any(o.verdict is not Verdict.PROVED for o in proof.obligations):
+        return False
+    return not any(stage.unlike or (stage.folds and _rests_on_shares(stage)) for stage in proof.composed)
+
+
+def _rests_on_shares(stage: Composed) -> bool:
+    """Whether a step is right for uniform shares only, which is followed back through every turn."""
+    protocols = {instance.protocol for instance in stage.whole.instances}
+    return any(result.rests_on for one in protocols for result in prove_protocol(one, ()).correctness)
+
+
+def _prove(view: PlanView, policy: Policy, flow: Flow, *, folding: bool) -> Proof:
     gaps = Gaps()
     if (
         sum(comb(len(r.among), size) for r in policy.adversaries for size in range(1, r.count + 1))
@@ -55,7 +100,7 @@ def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
         gaps.leave("placement.not_checked", -1, text, "let it corrupt fewer parties, or among fewer")
         return Proof(tuple(gaps.found.values()), ())
     try:
-        stages = tuple(compose(view, policy, flow, gaps))
+        stages = tuple(compose(view, policy, flow, gaps, folding=folding))
     except TooManyInstancesError:
         text = "the plan has more steps in a stage than views are proved of"
         gaps.leave("placement.not_checked", -1, text, "split the plan")

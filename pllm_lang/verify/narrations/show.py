@@ -36,10 +36,11 @@ def roles_text(proof: Proof) -> str:
 
 
 def _program(stage: Composed, party: str) -> Iterator[str]:
-    for instance in stage.whole.instances[:MAX_STEPS]:
+    for instance, made in zip(stage.whole.instances[:MAX_STEPS], stage.made, strict=False):
         own = [line for st in instance.protocol.body for line in _lines(st, instance, party)]
         if own:
-            yield f"# {', '.join(name for _, name in instance.outputs)} by {instance.protocol.name}"
+            turns = f", {made.times} times" if made.times > 1 else ""
+            yield f"# {', '.join(name for _, name in instance.outputs)} by {instance.protocol.name}{turns}"
             yield from own
     left = len(stage.whole.instances) - MAX_STEPS
     if left > 0:
@@ -142,7 +143,7 @@ def _seen(stage: Composed, coalition: frozenset[str]) -> Iterator[str]:
     for instance, made in zip(stage.whole.instances, stage.made, strict=True):
         roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
         if made.key and roles:
-            counts[instance.protocol, roles] += 1
+            counts[instance.protocol, roles] += made.times
     for (protocol, roles), count in counts.items():
         view = prove_protocol(protocol, (roles,)).views[0]
         yield f"{protocol.name} as {', '.join(roles)}, {count} time{'s' if count > 1 else ''}: {view.verdict.value}"
@@ -158,7 +159,10 @@ def cost_text(proof: Proof, experiment: Experiment | None) -> str:
     """Bytes and messages by link and phase, rounds, and one-use material, of one run or of an experiment's budget."""
     lines: list[str] = []
     for place, stage in enumerate(proof.composed):
-        runs, cost = runs_of(place, len(proof.composed), experiment), cost_of_composition(stage.whole)
+        runs, cost = (
+            runs_of(place, len(proof.composed), experiment),
+            cost_of_composition(stage.whole, [made.times for made in stage.made]),
+        )
         times = f", {runs} times" if runs > 1 else ""
         lines.append(f"stage {stage.stage or stage.whole.name}{times}")
         for link in cost.links:

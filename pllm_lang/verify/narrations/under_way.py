@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import msgspec
@@ -37,16 +37,25 @@ class TooManyInstancesError(Exception):
 
 
 class Made(msgspec.Struct, frozen=True):
-    """What an instance stands for: the value that its step makes first, the component's key, where its lines are."""
+    """What an instance stands for: the value that its step makes first, the component's key, where its lines are, and how
+    many equal turns of repeats it stands for."""
 
     subject: int
     key: str = ""
     origins: tuple[Origin, ...] = ()
+    times: int = 1
 
 
 class UnderWay:
     def __init__(
-        self, view: PlanView, policy: Policy, flow: Flow, stage: Stage, lowerer: Lowerer, gaps: Gaps
+        self,
+        view: PlanView,
+        policy: Policy,
+        flow: Flow,
+        stage: Stage,
+        lowerer: Lowerer,
+        gaps: Gaps,
+        folding: bool = False,
     ) -> None:
         self.flow = flow
         self.view, self.policy, self.stage, self.lowerer, self.gaps = view, policy, stage, lowerer, gaps
@@ -61,6 +70,10 @@ class UnderWay:
         self.embedded: dict[tuple[str, p.TensorType], Held] = {}
         self.loops: dict[int, int] = {}
         self.assumed: dict[str, None] = {}
+        self.folding, self.times = folding, 1
+        self.folds: list[tuple[str, str]] = []
+        self.unlike = False
+        self.members: dict[int, Callable[[int], Held]] = {}
         self.shared_state = -1
         self.incomplete = False
         self.results = {(output.value, party) for output in stage.outputs for party in output.to}
@@ -82,7 +95,10 @@ class UnderWay:
     def read(self, operand: Operand) -> Held:
         if not isinstance(operand, Member):
             return self.values[operand]
-        found = self.values.get((operand.family, self.index(operand.index)))
+        index = self.index(operand.index)
+        found = self.values.get((operand.family, index))
+        if found is None and index >= 0 and operand.family in self.members:
+            found = self.members[operand.family](index)
         if found is None:  # a member that the family does not have, which lowering reports
             self.incomplete = True
             return msgspec.structs.replace(self.values[operand.family], broken=True)
@@ -120,7 +136,7 @@ class UnderWay:
         if len(self.instances) >= MAX_INSTANCES:
             raise TooManyInstancesError
         self.instances.append(instance)
-        self.made.append(made)
+        self.made.append(made if self.times == 1 else msgspec.structs.replace(made, times=self.times))
 
     def everybody(self) -> frozenset[str]:
         return frozenset(self.policy.parties)

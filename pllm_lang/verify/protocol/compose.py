@@ -70,17 +70,31 @@ def prove_composed_view(
     return prove_view(trace, coalition, allowed, conditions, look_for_leaks)
 
 
-def prove_by_parts(whole: Composition, coalition: frozenset[str], allowed: Sequence[ir.Expr] = ()) -> View:
+def prove_by_parts(
+    whole: Composition,
+    coalition: frozenset[str],
+    allowed: Sequence[ir.Expr] = (),
+    folds: Sequence[tuple[str, str]] = (),
+) -> View:
     """Each protocol by its own proof, or unproved: for a composition that is too long to be looked at as
-    one text."""
+    one text.
+
+    `folds`: values that go into a stretch of instances which stands for many equal ones, each with the value that it
+    hands on in its place. The rule looks at one instance at a time, at where its operands lie and whether they are fresh,
+    known or used again; where both values of every pair agree in that, the next stretch is proved like this one.
+    """
     members = tuple(sorted(coalition))
-    if _by_parts(whole, coalition, allowed, CONDITIONS):
+    if _by_parts(whole, coalition, allowed, CONDITIONS, folds):
         return View(members, Verdict.PROVED, reason=BY_PARTS)
     return View(members, Verdict.UNPROVED, reason="not every protocol has a proof of its own here")
 
 
 def _by_parts(
-    whole: Composition, coalition: frozenset[str], allowed: Sequence[ir.Expr], conditions: frozenset[str]
+    whole: Composition,
+    coalition: frozenset[str],
+    allowed: Sequence[ir.Expr],
+    conditions: frozenset[str],
+    folds: Sequence[tuple[str, str]] = (),
 ) -> bool:
     fresh = {i.name for i in whole.inputs if i.fresh}
     uses = Counter(value for instance in whole.instances for _, value in instance.inputs)
@@ -95,7 +109,9 @@ def _by_parts(
             return False
         outputs = dict(instance.outputs)
         fresh |= {outputs[name] for name in view.fresh}
-    return _nothing_on_the_way(whole, coalition, allowed, conditions)
+    if any((first in fresh) != (last in fresh) for first, last in folds):
+        return False
+    return _nothing_on_the_way(whole, coalition, allowed, conditions, folds)
 
 
 def _fits(whole: Composition) -> bool:
@@ -159,7 +175,11 @@ def _exact(protocol: ir.Protocol) -> bool:
 
 
 def _nothing_on_the_way(
-    whole: Composition, coalition: frozenset[str], allowed: Sequence[ir.Expr], conditions: frozenset[str]
+    whole: Composition,
+    coalition: frozenset[str],
+    allowed: Sequence[ir.Expr],
+    conditions: frozenset[str],
+    folds: Sequence[tuple[str, str]] = (),
 ) -> bool:
     """Whether the clear values that the coalition gets between instances follow from what it may learn.
 
@@ -179,8 +199,10 @@ def _nothing_on_the_way(
                 known.add(value)
             elif _holds(placed(output.holding, roles), coalition):
                 told.append(value)
-    if not told:
-        return True
+    if any((first in known) != (last in known) for first, last in folds):
+        return False
+    if not told or folds:  # the ideal text would have to have every turn
+        return not told
     trace = narrate(_ideal(whole, coalition, known, told), Sizes())
     if trace.findings:
         return False

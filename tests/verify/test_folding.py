@@ -1,0 +1,139 @@
+"""Equal turns of a repeat are proved by one: never more than what the unrolled plan proves, and of the same size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pllm_lang.catalog.load import open_project
+from pllm_lang.catalog.policies import effective
+from pllm_lang.ir.experiment import Experiment
+from pllm_lang.ir.lower.plan import lower_plan
+from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.check import check_plan, plan_view
+from pllm_lang.verify.narrations import plan as proving
+from pllm_lang.verify.narrations.material import needs
+from pllm_lang.verify.narrations.plan import Proof
+
+HEAD = """pllm 1
+import std.formats [int8, ring64, ring32]
+import std.components [masked_linear]
+import std.policies [single_evaluator]
+import std.protocols [additive_share, beaver_multiply, additive_reveal]
+"""
+
+LAYERS = """
+plan layers under single_evaluator {
+  input x: int8[2, 4] from client where abs(x) <= 1
+  weight w[0..<TURNS]: int8[4, 4] public
+  repeat i in 0..<TURNS carrying [x] {
+    y = linear(x, w[i]) using masked_linear(bits: 32)
+    x = rescale(y, by: y, to: int8, saturate: true) @ client
+  }
+  output x to client
+}
+"""
+
+SHARES = """
+policy two {
+  parties [client, p0, p1, dealer]
+  adversary semi_honest corrupts 1 of [p0, p1, dealer]
+  learns client: [results]
+  learns p0: [lengths]
+  learns p1: [lengths]
+  learns dealer: [lengths]
+}
+
+plan products under two {
+  input x: ring64[4] from client where abs(x) <= 1
+  input y: ring64[4] from client where abs(y) <= 1
+  xs = share(x) using additive_share
+  ys = share(y) using additive_share
+  repeat i in 0..<TURNS carrying [xs] {
+    xs = mul(xs, ys) using beaver_multiply
+  }
+  z = reveal(xs) using additive_reveal
+  output z to client
+}
+"""
+
+SWAPPED = """
+plan swapped under single_evaluator {
+  input a: int8[2] from client where abs(a) <= 1
+  input b: int8[2] from inference where abs(b) <= 1
+  repeat i in 0..<TURNS carrying [a, b] {
+    c = reshape(a, shape: [2])
+    a = reshape(b, shape: [2])
+    b = reshape(c, shape: [2])
+  }
+  output a to client
+}
+"""
+
+FIRST_TURN_ONLY = """
+plan once under single_evaluator {
+  input x: int8[2] from client where abs(x) <= 1
+  weight w: int8[2] public
+  repeat i in 0..<TURNS carrying [w] {
+    w = add(x, w) @ client
+  }
+  output w to client
+}
+"""
+
+PLANS = {"layers": LAYERS, "shares": SHARES, "swapped": SWAPPED, "public at first": FIRST_TURN_ONLY}
+
+
+def proofs(text: str, turns: int) -> tuple[Proof, Proof]:
+    """The plan's proof with folded turns, and with all of them."""
+    path = str(Path("plan.pllm").resolve())
+    opened = open_project([path], str(Path.cwd()), {path: HEAD + text.replace("TURNS", str(turns))})
+    module = opened.project.modules[opened.project.main[0]]
+    decl = next(decl for decl in module.file.decls if isinstance(decl, syn.Plan))
+    lowered = lower_plan(opened.project, opened.library, module.name, decl)
+    assert lowered.complete, lowered.findings
+    report = check_plan(lowered.plan, lowered.source_map, opened.library)
+    assert report.flow is not None
+    view = plan_view(lowered.plan, lowered.source_map, opened.library, lowered.plan.policy)
+    policy = effective(lowered.plan.policy, opened.library)
+    assert policy is not None
+    folded, whole = (
+        proving._prove(view, policy, report.flow, folding=folding)  # pyright: ignore[reportPrivateUsage]
+        for folding in (True, False)
+    )
+    return folded, whole
+
+
+def proved(proof: Proof) -> bool:
+    return all(o.verdict is Verdict.PROVED for o in proof.obligations)
+
+
+def holds(proof: Proof) -> bool:
+    return proving._holds(proof)  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("turns", [3, 4, 7, 40])
+@pytest.mark.parametrize("name", sorted(PLANS))
+def test_what_one_turn_proves_all_turns_prove(name: str, turns: int) -> None:
+    folded, whole = proofs(PLANS[name], turns)
+    assert proved(whole) or not holds(folded)
+
+
+@pytest.mark.parametrize("turns", [3, 7, 40])
+@pytest.mark.parametrize("name", ["layers", "shares", "public at first"])
+def test_equal_turns_are_proved_by_one_and_burn_as_much(name: str, turns: int) -> None:
+    folded, whole = proofs(PLANS[name], turns)
+    assert holds(folded)
+    assert sum(m.times for m in folded.composed[0].made) == len(whole.composed[0].made)
+    budget = Experiment("e", "", budget=(("requests", "3"),))
+    assert [(n.bundle, n.count) for n in needs(budget, folded.composed)] == [
+        (n.bundle, n.count) for n in needs(budget, whole.composed)
+    ]
+
+
+def test_turns_that_begin_otherwise_prove_nothing() -> None:
+    folded, _ = proofs(SWAPPED, 8)
+    assert folded.composed[0].folds
+    assert not holds(folded)
