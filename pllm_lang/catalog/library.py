@@ -106,6 +106,10 @@ class Library:
         known = self._compiled.digests.get(key) if key not in self._own else None
         return known or record_digest(key, self.get)
 
+    def same_as(self, other: Library) -> bool:
+        """Whether every look-up gives the same; an editor then keeps the one it has."""
+        return self._compiled is other._compiled and self._own == other._own
+
     def extended(self, records: Mapping[str, AnyRecord]) -> Library:
         """This library and a project's records, which may not replace shipped ones."""
         more = Library(self._compiled, self.exports)

@@ -8,7 +8,8 @@ is parsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -41,6 +42,26 @@ class Change(NamedTuple):
         return self.length - (self.end - self.start)
 
 
+def change_between(old: str, new: str) -> Change:
+    """The smallest stretch whose replacement leads from one text to the other."""
+    start = _common(len(old), len(new), lambda n: old[:n] == new[:n])
+    most = min(len(old), len(new)) - start
+    end = _common(most, most, lambda n: old[len(old) - n :] == new[len(new) - n :])
+    return Change(start, len(old) - end, len(new) - end - start)
+
+
+def _common(one: int, other: int, equal: Callable[[int], bool]) -> int:
+    """The largest n that is `equal`, by halving: what is common for n is common for less."""
+    low, high = 0, min(one, other)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if equal(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 class _Site(NamedTuple):
     """The line that changed: the blocks around it from the outermost in, and which child leads on in each."""
 
@@ -53,7 +74,10 @@ def reparse(parsed: Parsed, source: Source, change: Change) -> Parsed:
     """Equal to `parse(source)`, where `source` is `parsed.source` after the change."""
     if has_errors(parsed):
         return parse(source)
-    site = _find_site(parsed.file, change)
+    told = _retold(parsed, source, change)
+    if told is not None:
+        return told
+    site = _find_site(parsed, change)
     while site is not None:
         again = _reparse_line(parsed, source, change, site)
         if again is not None:
@@ -62,16 +86,46 @@ def reparse(parsed: Parsed, source: Source, change: Change) -> Parsed:
     return parse(source)
 
 
-def _find_site(file: File, change: Change) -> _Site | None:
-    """The innermost line that holds the whole change, behind its first character."""
+def _retold(parsed: Parsed, source: Source, change: Change) -> Parsed | None:
+    """The same tree where only the words of a comment changed and nothing moved; None else. `##` lines are no such."""
+    index = bisect_left(parsed.comments, change.start, key=_place_of) - 1
+    if change.delta or index < 0:
+        return None
+    start, text = parsed.comments[index]
+    new = source.text[start : start + len(text)]
+    inside = change.end <= start + len(text) and text.startswith("#") and "\n" not in new
+    if not inside or text.startswith("##") or new.startswith("##"):
+        return None
+    comments = (*parsed.comments[:index], (start, new), *parsed.comments[index + 1 :])
+    return Parsed(source, parsed.file, parsed.findings, comments)
+
+
+def _place_of(comment: tuple[int, str]) -> int:
+    return comment[0]
+
+
+def _find_site(parsed: Parsed, change: Change) -> _Site | None:
+    """The innermost line that holds the change, behind its first character and but for blanks at its end."""
     blocks: list[Any] = []
     indexes: list[int] = []
-    block: Any = file
-    while (index := _holding(_lines_of(block), change)) is not None:
+    block: Any = parsed.file
+    end = _last_word(parsed, change)
+    while (index := _holding(_lines_of(block), change.start, end)) is not None:
         blocks.append(block)
         indexes.append(index)
         block = _lines_of(block)[index]
     return _Site(tuple(blocks), tuple(indexes), block) if blocks else None
+
+
+def _last_word(parsed: Parsed, change: Change) -> int:
+    """Where the change ends, without the blanks and the comment that it may reach into at the end of its line."""
+    text = parsed.source.text[change.start : change.end]
+    if "\n" in text:
+        return change.end
+    index = bisect_left(parsed.comments, change.start, key=_place_of)
+    if index < len(parsed.comments) and parsed.comments[index][0] < change.end:
+        text = text[: parsed.comments[index][0] - change.start]
+    return change.start + len(text.rstrip(" \t\r"))
 
 
 def _outer(site: _Site) -> _Site | None:
@@ -80,11 +134,13 @@ def _outer(site: _Site) -> _Site | None:
     return _Site(site.blocks[:-1], site.indexes[:-1], site.blocks[-1])
 
 
-def _holding(lines: Sequence[Any], change: Change) -> int | None:
-    for index, line in enumerate(lines):
-        if line.at < change.start and change.end <= line.at + line.end:
-            return index
-    return None
+def _holding(lines: Sequence[Any], start: int, end: int) -> int | None:
+    index = bisect_left(lines, start, key=_at) - 1
+    return index if index >= 0 and end <= lines[index].at + lines[index].end else None
+
+
+def _at(line: Any) -> int:
+    return line.at
 
 
 def _lines_of(block: Any) -> tuple[Any, ...]:
@@ -107,16 +163,17 @@ def _reparse_line(parsed: Parsed, source: Source, change: Change, site: _Site) -
     lexer, machine = tools()
     at, old_end = site.line.at, site.line.at + site.line.end
     trivia = _TRIVIA.match(parsed.source.text, old_end)
-    following = (trivia.end() if trivia else old_end) + change.delta
+    old_following = trivia.end() if trivia else old_end
+    following = old_following + change.delta
     stop = source.text.find("\n", following)
     lexed = lex(lexer, source.text, at, len(source.text) if stop < 0 else stop)
     tokens = _tokens_through(lexed, following, at_end=following == len(source.text))
     if tokens is None or not _starts_alike(parsed.source.text, at, tokens):
         return None
     end = tokens[-2][1]
-    if source.text[end : old_end + change.delta].strip(" \t"):
+    if change.end > old_following or "\n" in source.text[end : max(end, change.start + change.length)]:
         return None
-    comments = [comment for comment in lexed.comments if comment[0] < end]
+    comments = [comment for comment in lexed.comments if comment[0] < following]
     docs = find_docs(source.text, comments)
     if getattr(site.line, "doc", ""):
         docs[at] = site.line.doc
@@ -127,7 +184,7 @@ def _reparse_line(parsed: Parsed, source: Source, change: Change, site: _Site) -
         source,
         _splice(site, line, change.delta),
         parsed.findings,
-        _splice_comments(parsed, comments, at, old_end, change.delta),
+        _splice_comments(parsed, comments, at, old_following, change.delta),
     )
 
 

@@ -63,6 +63,7 @@ def lower_again(
     else:
         session = _cut_back(before, statements)
     ctx = session.context
+    ctx.modules, ctx.frame.module = project.modules, project.modules[module]
     ctx.frame.body, ctx.frame.later = decl.body, None
     for stmt in statements[len(session.marks) :]:
         session.marks.append(_mark(ctx))

@@ -1,0 +1,1 @@
+"""One feature of the language server a file."""
