@@ -29,13 +29,18 @@ class NoSuchPathError(Exception):
     """A path of the call does not exist."""
 
 
+class BadNameError(Exception):
+    """A file's name is not text, so no document could say which file is meant."""
+
+
 def files_of(
     paths: Sequence[str], root: str, exclude: Sequence[str], force_exclude: bool = False
 ) -> list[str]:
     """The plan files that `paths` mean (files as they are, folders and globs searched), sorted, without doubles.
 
     A file that is named is meant, excluded or not, unless `force_exclude` says otherwise (for hooks).
-    Raises NoSuchPathError for a path that is not there or a pattern that matches nothing.
+    Raises NoSuchPathError for a path that is not there or a pattern that matches nothing, BadNameError for a name that is
+    not UTF-8.
     """
     spec = _patterns(exclude)
     found: dict[str, None] = {}
@@ -45,7 +50,16 @@ def files_of(
                 found.update(dict.fromkeys(_under(one, root, spec)))
             elif (one == path and not force_exclude) or not _excluded(one, root, spec):
                 found[one] = None
-    return sorted(found)
+    return sorted(map(_text_name, found))
+
+
+def _text_name(path: str) -> str:
+    try:
+        path.encode()
+    except UnicodeEncodeError as problem:
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        raise BadNameError(f"the name of the file {shown} is not UTF-8: rename it") from problem
+    return path
 
 
 def _patterns(exclude: Sequence[str]) -> pathspec.GitIgnoreSpec | None:
@@ -112,7 +126,8 @@ def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -
                 queue.append(user)
     folders = {os.path.dirname(os.path.abspath(path)) for path in project} | {root}
     return Dependents(
-        sorted(path for path in wanted.values() if path.endswith(SUFFIX)), [*project, *sorted(folders)]
+        sorted(_text_name(path) for path in wanted.values() if path.endswith(SUFFIX)),
+        [*project, *sorted(folders)],
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.cli.config import BadConfigError, Settings, find_settings
-from pllm_lang.cli.discover import NoSuchPathError, files_of, with_dependents
+from pllm_lang.cli.discover import BadNameError, NoSuchPathError, files_of, with_dependents
 from pllm_lang.cli.formats import formats
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _once(paths: Sequence[str], wanted: Wanted, switches: Switches) -> tuple[int
     except NoSuchPathError as problem:
         click.echo(f"no such file, folder or match: {problem}", err=True)
         return BAD_CALL, None
-    except (BadConfigError, BadBaselineError) as problem:
+    except (BadConfigError, BadBaselineError, BadNameError) as problem:
         click.echo(str(problem), err=True)
         return BAD_CALL, None
     except OSError as problem:

@@ -12,7 +12,8 @@ import msgspec
 
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 from pllm_lang.cli.config import BadConfigError, find_settings
-from pllm_lang.cli.discover import NoSuchPathError, files_of
+from pllm_lang.cli.discover import BadNameError, NoSuchPathError, files_of
+from pllm_lang.cli.writing import replace_text
 from pllm_lang.syntax.format import format_source
 from pllm_lang.syntax.parse import has_errors, parse
 from pllm_lang.text.finding import Finding
@@ -51,7 +52,7 @@ def command(
         return _stdin(stdin_filename, check, diff)
     try:
         files = list(_files(paths or (".",), exclude))
-    except (NoSuchPathError, BadConfigError) as problem:
+    except (NoSuchPathError, BadConfigError, BadNameError) as problem:
         click.echo(
             f"no such file, folder or match: {problem}"
             if isinstance(problem, NoSuchPathError)
@@ -85,14 +86,8 @@ def _one(path: str, check: bool, diff: bool) -> int:
 
 
 def _write(path: str, text: str) -> int:
-    """Replace the file atomically, keeping its mode."""
-    temporary = f"{path}.{os.getpid()}.tmp"
     try:
-        mode = os.stat(path).st_mode
-        with open(temporary, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-        os.chmod(temporary, mode)
-        os.replace(temporary, os.path.realpath(path))
+        replace_text(path, text)
     except OSError as problem:
         click.echo(f"cannot write {path}: {problem.strerror}", err=True)
         return BAD_CALL

@@ -13,7 +13,7 @@ CODES = ("names.unknown",)
 def propose(around: Around) -> Iterator[Fix]:
     """One fix a module that has the name; where only one has, nothing else can be meant."""
     name = around.text
-    if not around.finding.help.startswith("import it: ") or name in around.module.scope:
+    if not around.finding.help.startswith("import it") or name in around.module.scope:
         return
     every = around.library.keys("")
     keys = [key for key in every if key.endswith(f".{name}") and not key.startswith("./")]

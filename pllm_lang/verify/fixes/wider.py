@@ -24,7 +24,8 @@ from pllm_lang.verify.fixes.around import (
 )
 
 CODES = ("bounds.carrier", "bounds.intermediate", "bounds.overflow")
-_BITS = re.compile(r"\b(int|fixed|ring)\((\s*)(\d+)")
+_RING = re.compile(r"(?<=\bring\()\d+(?=\))")
+_BITS = re.compile(r"(?<=\bring\()\d+(?=\))|(?<=\bfixed\()\d+(?=,)|(?<=\bint\()\d+(?=\))")
 MAX_WIDER = 4096
 
 
@@ -96,9 +97,14 @@ def _declared(around: Around, needs: int) -> Iterator[Fix]:
         if not isinstance(decl, syn.Format):
             continue
         text = part_text(around, decl, decl.value)
-        wide = _BITS.sub(lambda m: f"{m[1]}({m[2]}{max(int(m[3]), needs)}", text)
-        rings = re.sub(r"\b(ring)\((\s*)(\d+)", lambda m: f"ring({m[2]}{max(int(m[3]), needs)}", text)
-        for changed in dict.fromkeys((rings, wide)):
-            if changed != text and f"{decl.name.id}" in around.module.source.text:
+        for changed, what in {
+            _at_least(_BITS, text, needs): "",
+            _at_least(_RING, text, needs): "the ring of ",
+        }.items():
+            if changed != text:
                 edit = part_replaced(around, decl, decl.value, changed)
-                yield Fix(f"Widen `{decl.name.id}` to {needs} bits", (edit,), safe=False)
+                yield Fix(f"Widen {what}`{decl.name.id}` to {needs} bits", (edit,), safe=False)
+
+
+def _at_least(bits: re.Pattern[str], text: str, needs: int) -> str:
+    return bits.sub(lambda match: str(max(int(match[0]), needs)), text)

@@ -1,0 +1,149 @@
+"""`pllm check --fix` as a user calls it: what is written, what never is, and what stays as it was."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.process import pllm
+
+# An unused import (safe), a missing import (safe), and a step that nothing covers (unsafe).
+BAD = """pllm 1
+
+import std.formats [int8, int16]
+
+plan p {
+  input x: int8[4] from client where abs(x) <= 9
+  y = cast(x, to: int32) @ client
+  z = neg(x)
+  output y to client
+  output z to client
+}
+"""
+SAFE = BAD.replace("int16", "int32")
+ALL = SAFE.replace("z = neg(x)", "z = neg(x) using local_total").replace(
+    "int32]\n", "int32]\nimport std.methods [local_total]\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "bad.pllm").write_text(BAD)
+    return tmp_path
+
+
+def test_safe_fixes_are_applied_and_the_rest_is_told(folder: Path) -> None:
+    done = pllm(folder, "check", "--fix", "bad.pllm")
+    assert (folder / "bad.pllm").read_text() == SAFE
+    assert done.returncode == 1
+    assert "coverage.no_component" in done.stdout
+    assert "names." not in done.stdout
+    assert "2 fixes in 1 file applied" in done.stderr
+
+
+def test_unsafe_fixes_are_applied_when_they_are_asked_for(folder: Path) -> None:
+    done = pllm(folder, "check", "--fix", "--unsafe-fixes", "bad.pllm")
+    assert (folder / "bad.pllm").read_text() == ALL
+    assert done.returncode == 0
+    assert pllm(folder, "check", "bad.pllm").returncode == 0
+
+
+def test_fixing_twice_changes_nothing_more(folder: Path) -> None:
+    pllm(folder, "check", "--fix", "bad.pllm")
+    done = pllm(folder, "check", "--fix", "bad.pllm")
+    assert (folder / "bad.pllm").read_text() == SAFE
+    assert "0 fixes applied" in done.stderr
+
+
+def test_diff_writes_nothing(folder: Path) -> None:
+    done = pllm(folder, "check", "--diff", "bad.pllm")
+    assert done.returncode == 1
+    assert "\n-import std.formats [int8, int16]\n+import std.formats [int8, int32]\n" in done.stdout
+    assert (folder / "bad.pllm").read_text() == BAD
+    unsafe = pllm(folder, "check", "--diff", "--unsafe-fixes", "bad.pllm")
+    assert "+  z = neg(x) using local_total\n" in unsafe.stdout
+    assert (folder / "bad.pllm").read_text() == BAD
+
+
+def test_a_refused_plan_without_a_fix_does_not_pass_with_diff(folder: Path) -> None:
+    (folder / "bad.pllm").write_text(SAFE)
+    assert pllm(folder, "check", "--diff", "bad.pllm").returncode == 1
+
+
+def test_unsafe_alone_is_a_wrong_call(folder: Path) -> None:
+    assert pllm(folder, "check", "--unsafe-fixes", "bad.pllm").returncode == 2
+    assert (folder / "bad.pllm").read_text() == BAD
+
+
+def test_standard_input_gives_the_fixed_text(folder: Path) -> None:
+    done = pllm(folder, "check", "--fix", "-", "--stdin-filename", "bad.pllm", stdin=BAD)
+    assert done.stdout == SAFE
+    assert done.returncode == 1
+    assert "coverage.no_component" in done.stderr
+    assert (folder / "bad.pllm").read_text() == BAD
+
+
+def test_only_files_of_the_call_change(folder: Path) -> None:
+    (folder / "formats.pllm").write_text("pllm 1\n\nformat narrow = int(-10, 10)\n")
+    user = SAFE.replace("import", 'import "formats.pllm" [narrow]\nimport', 1)
+    (folder / "user.pllm").write_text(user)
+    done = pllm(folder, "check", "--fix", "formats.pllm")
+    assert "user.pllm" in done.stdout, "a plan that uses the file is checked with it"
+    assert (folder / "user.pllm").read_text() == user, "and is not changed"
+
+
+def test_suppressed_and_ignored_findings_are_not_fixed(folder: Path) -> None:
+    text = SAFE.replace("int32]\n", "int32, int64]  # pllm: allow[names.unused] for the next layer\n")
+    (folder / "bad.pllm").write_text(text)
+    pllm(folder, "check", "--fix", "bad.pllm")
+    assert (folder / "bad.pllm").read_text() == text
+    (folder / "bad.pllm").write_text(text.split("  #")[0] + text[text.index("\n\nplan") :])
+    before = (folder / "bad.pllm").read_text()
+    pllm(folder, "check", "--fix", "--ignore", "names.unused", "bad.pllm")
+    assert (folder / "bad.pllm").read_text() == before
+
+
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_line_ends_and_byte_order_mark_stay(bom: bytes, end: str, folder: Path) -> None:
+    path = folder / "bad.pllm"
+    path.write_bytes(bom + BAD.replace("\n", end).encode())
+    pllm(folder, "check", "--fix", "--unsafe-fixes", "bad.pllm")
+    assert path.read_bytes() == bom + ALL.replace("\n", end).encode()
+
+
+def test_mode_and_links_stay(folder: Path) -> None:
+    real = folder / "real.pllm"
+    (folder / "bad.pllm").rename(real)
+    real.chmod(0o640)
+    (folder / "bad.pllm").symlink_to("real.pllm")
+    pllm(folder, "check", "--fix", "bad.pllm")
+    assert (folder / "bad.pllm").is_symlink()
+    assert real.read_text() == SAFE
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert sorted(os.listdir(folder)) == ["bad.pllm", "real.pllm"], "nothing is left behind"
+
+
+def test_many_safe_fixes_go_together(folder: Path) -> None:
+    names = ["act8", "fx64_16", "fx64_18", "int16", "int32", "int64", "q7", "ring64", "weight8"]
+    (folder / "bad.pllm").write_text(
+        f"pllm 1\n\nimport std.formats [{', '.join(names)}]\nimport std.methods [local_total]\n\nconst a = 1\n"
+    )
+    done = pllm(folder, "check", "--fix", "bad.pllm")
+    assert (folder / "bad.pllm").read_text() == "pllm 1\n\n\nconst a = 1\n"
+    assert done.returncode == 0
+
+
+def test_an_unused_suppression_goes_with_its_line(folder: Path) -> None:
+    text = (
+        "pllm 1\n\n# pllm: allow[names.unused] no more\nconst a = 1  # pllm: allow[names.unused] nor here\n"
+    )
+    (folder / "bad.pllm").write_text(text)
+    pllm(folder, "check", "--fix", "bad.pllm")
+    assert (folder / "bad.pllm").read_text() == "pllm 1\n\nconst a = 1\n"
+
+
+def test_an_accepted_answer_after_a_fix_is_the_answer_of_a_fresh_check(folder: Path) -> None:
+    done = pllm(folder, "check", "--fix", "--unsafe-fixes", "--format", "json", "bad.pllm")
+    assert pllm(folder, "check", "--no-cache", "--format", "json", "bad.pllm").stdout == done.stdout
