@@ -55,5 +55,5 @@ def chosen(checked: Checked, path: str, name: str) -> PlanReport:
             asked = f"a plan or experiment `{name}`" if name else "a plan"
             raise NoSuchPlanError(f"{path} does not hold {asked}; it holds: {known}")
         start = "-- -" if path == STDIN else path
-        raise NoSuchPlanError(f"{path} holds {known}; name one, as in `{start}:{reports[0].name}`")
+        raise NoSuchPlanError(f"{path} holds {known}; name one, as in {start}:{reports[0].name}")
     return found[0]

@@ -9,8 +9,9 @@ from pllm_lang.catalog.records import Policy, Record
 from pllm_lang.cli.naming import NoSuchPlanError, checked_file, split_target
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.lower.experiment import lower_experiment
+from pllm_lang.verify import proving
 from pllm_lang.verify.check import PlanReport, plan_view
-from pllm_lang.verify.narrations.plan import Proof, prove_plan
+from pllm_lang.verify.narrations.plan import Proof
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -19,7 +20,12 @@ class Found(msgspec.Struct, frozen=True):
     proof: Proof
     policy: Policy
     experiment: Experiment | None
-    accepted: bool
+    report: PlanReport
+    library: Library
+
+    @property
+    def accepted(self) -> bool:
+        return self.report.accepted
 
 
 def proof_of(target: str) -> Found:
@@ -40,7 +46,8 @@ def proof_of(target: str) -> Found:
         raise NoSuchPlanError(
             f"`{report.name}` is under no policy, so nothing says who its parties are: add `under`"
         )
-    return Found(prove_plan(view, view.policy, report.flow), view.policy, experiment, report.accepted)
+    proof = proving.proof_of(view, report.flow)
+    return Found(proof, view.policy, experiment, report, checked.opened.library)
 
 
 def _experiment(library: Library, report: PlanReport) -> Experiment | None:

@@ -1,4 +1,4 @@
-"""`pllm cost FILE:NAME`: bytes, rounds and one-use material of a plan, or of an experiment within its budget."""
+"""`pllm cost FILE:NAME`: what a plan costs, or an experiment within its budget: a stage, a token, a request, all of it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,36 @@ import click
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING
 
 
-@click.command(short_help="What a plan costs: bytes, rounds, one-use material.")
+@click.command(short_help="What a plan costs: bytes, rounds, material, memory, products.")
 @click.argument("target", metavar="FILE[:NAME]")
-def command(target: str) -> int:
-    """Print what a plan under a policy costs; for an experiment, all of its budget."""
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to the standard output."
+)
+def command(target: str, format_: str, output: str | None) -> int:
+    """Print what a plan under a policy costs, by stage and link: messages, bytes, rounds, one-use material, products,
+    and the memory of each party. Of an experiment also a request and all of its budget. FILE may be `-`.
+    """
+    from pllm_lang.cli.costing import cost_of_target, rendered
     from pllm_lang.cli.naming import NoSuchPlanError
-    from pllm_lang.cli.proofs import proof_of
-    from pllm_lang.verify.narrations.show import cost_text
 
     try:
-        found = proof_of(target)
+        report = cost_of_target(target)
     except NoSuchPlanError as problem:
         click.echo(str(problem), err=True)
         return BAD_CALL
-    click.echo(cost_text(found.proof, found.experiment))
-    if not found.accepted:
+    text = rendered(report, format_)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            with open(output, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except OSError as problem:
+            click.echo(f"cannot write {output}: {problem.strerror}", err=True)
+            return BAD_CALL
+    if not report.accepted:
         click.echo("the plan is refused: this is the cost of what could be read", err=True)
     return FOUND_NOTHING
