@@ -81,10 +81,11 @@ def _amount(composed: Composed, met: Iterable[Met]) -> Amount:
         )
         for one in cost.links
     )
-    needs = (
-        Material(*need.bundle.rpartition(".")[::2], need.unit, sum(n * _size(s) for s, n in need.count))
-        for need in cost.material
-    )
+    needs: list[Material] = []
+    for need in cost.material:
+        component, _, bundle = need.bundle.rpartition(".")
+        count = sum(n * _size(symbols) for symbols, n in need.count)
+        needs.append(Material(component, bundle, need.unit, count))
     rounds = (Rounds(phase, count) for phase, count in cost.rounds)
     return Amount(tuple(sorted(links)), tuple(rounds), tuple(needs), tuple(_work(composed, met)))
 

@@ -151,7 +151,7 @@ def test_machines_say_what_is_available() -> None:
     assert set(available.values()) != {None}
 
 
-PLANS = [path for path in sorted((CORPUS / "placement").rglob("*.pllm"))]
+PLANS = sorted((CORPUS / "placement").rglob("*.pllm"))
 
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: str(path.relative_to(CORPUS)))
