@@ -1,13 +1,15 @@
 """Runs under the SDK's own interpreter: reads a JSON list of questions, writes the list of its answers.
 
-A question is `{"compile": request}`, `{"resolve": text of an experiment}` or `{"lower": [config, workload,
-component or null]}`. An answer holds digests, or `error` with what the SDK said.
+A question is `{"compile": request}`, `{"resolve": [text of an experiment, format]}`, `{"lower": [config,
+workload, component or null]}`, or `{"load": [text of a decoder plan, text of a component or null]}`. An answer holds
+digests, or `error` with what the SDK said.
 """
 
 import json
 import sys
 
 import pllm
+import pllm._native
 
 
 def compiled(request):
@@ -24,8 +26,8 @@ def plain(found):
     return found() if callable(found) else found
 
 
-def resolved(text):
-    experiment = pllm.loads_configuration(text, format="json")
+def resolved(text, format):
+    experiment = pllm.loads_configuration(text, format=format)
     answer = {
         "configuration_digest": plain(experiment.configuration_digest),
         "pipeline_digest": plain(experiment.pipeline.digest),
@@ -52,13 +54,28 @@ def lowered(config, workload, component):
     return {"digest": plan.digest, "length": len(plan.canonical_bytes())}
 
 
+def loaded(text, component):
+    plan = pllm.ModelPlan(text.encode())
+    lines = plain(plan.coverage().operators)
+    found = {"digest": plan.digest, "operators": sum(plain(line)["occurrences"] for line in lines)}
+    if component is None:
+        return found
+    try:
+        evicted = pllm._native.apply_model_component(text.encode(), component.encode())
+    except ValueError as refusal:
+        return found | {"error": str(refusal)}
+    return found | {"evicted": pllm.ModelPlan(evicted).digest}
+
+
 def answer(question):
     ((kind, argument),) = question.items()
     try:
         if kind == "compile":
             return compiled(argument)
-        return resolved(argument) if kind == "resolve" else lowered(*argument)
-    except (ValueError, TypeError, OverflowError) as refusal:
+        return {"resolve": resolved, "lower": lowered, "load": loaded}[kind](*argument)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as refusal:  # a panic of its native code is no Exception
         return {"error": str(refusal)}
 
 

@@ -176,6 +176,8 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for 
         ("a: 2024-13-01", "yaml", "document.value"),
         ("a: !!binary aGk=", "yaml", "document.value"),
         ("a: .nan", "yaml", "document.number"),
+        ('a: "\\ud83d\\ude00"', "yaml", "document.encoding"),
+        ('"\\ud83d": 1', "yaml", "document.encoding"),
         ('{"a": NaN}', "json", "document.number"),
         ('{"a": 1e400}', "json", "document.number"),
         ('{"a": ' + "9" * 5000 + "}", "json", "document.number"),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from pllm_lang.cli.app import app
 from pllm_lang.interchange import (
     BudgetDoc,
     CompilationError,
@@ -67,7 +72,7 @@ def experiments() -> list[ExperimentDoc]:
 
 def test_exported_experiments_resolve_with_the_same_digests(ask_peer: AskPeer) -> None:
     found = experiments()
-    answers = ask_peer([{"resolve": experiment_bytes(experiment).decode()} for experiment in found])
+    answers = ask_peer([{"resolve": [experiment_bytes(one).decode(), "json"]} for one in found])
     for experiment, answer in zip(found, answers, strict=True):
         assert answer["configuration_digest"] == configuration_digest(experiment), experiment.name
         assert answer["pipeline_digest"] == pipeline_digest(experiment), experiment.name
@@ -160,3 +165,58 @@ def test_random_models_lower_and_evict_alike(ask_peer: AskPeer) -> None:
         plan = decoder_plan(config, **work)
         plan = plan if component is None else evict_kv_cache(plan, component)
         assert answer == {"digest": plan.digest, "length": len(plan.canonical_bytes)}
+
+
+PLAN_FILE = """pllm 1
+
+import std.components [cpu, freivalds_verify, kv_cache_eviction]
+import std.pipelines [verified_masked_linear_cpu]
+import std.policies [single_evaluator]
+
+model small = huggingface("config.json")
+model evicted = huggingface("config.json") |> kv_cache_eviction(cluster_sizes: [8, 4])
+
+experiment checked = "checked twice" under single_evaluator {
+  source: tiny("qwen2", model_id: "small")
+  pipeline: verified_masked_linear_cpu(
+    kernels: cpu(threads: 2),
+    verification: freivalds_verify(target_failure_bits: 64),
+  )
+  deployment: local(root: "local://checked")
+  budget: { requests: 2, max_input_tokens: 64, max_new_tokens: 8 }
+}
+"""
+
+
+def written_by_export(folder: Path, name: str, suffix: str) -> tuple[str, str]:
+    """The file that `pllm export` writes for a declaration, and the digest that it prints."""
+    target = folder / f"{name}{suffix}"
+    arguments = ["export", str(folder / "e.pllm") + f":{name}", "-o", str(target)]
+    done = CliRunner().invoke(app, arguments, standalone_mode=False)
+    assert done.return_value == 0, done.output
+    digest = re.search(r"digest ([0-9a-f]{64})", done.stderr)
+    assert digest is not None
+    return target.read_text(encoding="utf-8"), digest[1]
+
+
+def test_what_the_command_exports_is_loaded(ask_peer: AskPeer, tmp_path: Path) -> None:
+    config, _ = random_model(random.Random(1))
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "e.pllm").write_text(PLAN_FILE)
+    as_json, digest = written_by_export(tmp_path, "checked", ".json")
+    as_yaml, _ = written_by_export(tmp_path, "checked", ".yaml")
+    plan, plan_digest = written_by_export(tmp_path, "small", ".json")
+    evicted, evicted_digest = written_by_export(tmp_path, "evicted", ".json")
+    found = ask_peer(
+        [
+            {"resolve": [as_json, "json"]},
+            {"resolve": [as_yaml, "yaml"]},
+            {"load": [plan, None]},
+            {"load": [evicted, None]},
+            {"lower": [config, {"batch": 1, "max_input_tokens": 64, "max_new_tokens": 16}, None]},
+        ]
+    )
+    assert found[0] == found[1]
+    assert found[0]["configuration_digest"] == digest
+    assert found[0]["resolved"]["verification_target_failure_bits"] == 64
+    assert [answer["digest"] for answer in found[2:]] == [plan_digest, evicted_digest, plan_digest]

@@ -92,8 +92,11 @@ def is_positive_decimal(value: DecimalLike) -> bool:
     return (decimal_value(value) or 0.0) > 0.0
 
 
-def integral(value: Number, kind: ConfigFault, key: str) -> int:
-    """A nonnegative integral number of at most 64 bits, given as integer or as float (a rotary base)."""
-    if value < 0 or value != int(value) or int(value) > U64_MAX:
+def integral(value: Number, kind: ConfigFault, key: str, *, saturates: bool = False) -> int:
+    """A nonnegative integral number of at most 64 bits, given as integer or as float (a rotary base).
+
+    With `saturates`, a larger one becomes the largest, as one adapter of the SDK has it.
+    """
+    if value < 0 or value != int(value) or (int(value) > U64_MAX and not saturates):
         raise ConfigRefused(kind, f"{value} is not a nonnegative integer of 64 bits", (key,))
-    return int(value)
+    return min(int(value), U64_MAX)

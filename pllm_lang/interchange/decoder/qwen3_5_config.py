@@ -181,7 +181,9 @@ def accept_qwen3_5(config: Mapping[str, Any], work: Workload) -> Lowered:
     """Accept a Qwen3.5 configuration; errors: `ConfigRefused`."""
     outer = read_fields(config, OuterConfig, KIND)
     text = outer.text_config
-    theta = integral(text.rope_parameters.rope_theta, KIND, TEXT + "rope_parameters.rope_theta")
+    theta = integral(
+        text.rope_parameters.rope_theta, KIND, TEXT + "rope_parameters.rope_theta", saturates=True
+    )
     if outer.architectures != ("Qwen3_5ForConditionalGeneration",):
         raise ConfigRefused(UNSUPPORTED, "must be [Qwen3_5ForConditionalGeneration]", ("architectures",))
     if not outer.tie_word_embeddings:

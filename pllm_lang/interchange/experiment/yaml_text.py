@@ -47,7 +47,9 @@ def _plain(value: Any, count: list[int], depth: int) -> Any:
         return [_plain(inner, count, depth + 1) for inner in items]
     if isinstance(value, float):
         return finite_float(repr(value))
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, str):
+        return _whole_characters(value)
+    if value is None or isinstance(value, bool | int):
         return value
     raise DocumentError("document.value", f"JSON has no {type(value).__name__}")
 
@@ -55,7 +57,16 @@ def _plain(value: Any, count: list[int], depth: int) -> Any:
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise DocumentError("document.value", f"the key {key!r} is not text")
-    return key
+    return _whole_characters(key)
+
+
+def _whole_characters(text: str) -> str:
+    """YAML reads the escapes of a surrogate pair as two characters, neither of which is one."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise DocumentError("document.encoding", "an escape gives half of a surrogate pair") from None
+    return text
 
 
 class _StrictLoader(yaml.SafeLoader):
