@@ -152,5 +152,5 @@ def describe(bad: Token) -> str:
     if bad.kind == "$END":
         return "the end of the file"
     if bad.kind == "$BAD" or len(bad.text) > 30:
-        return f"`{bad.text[:27]}...`"
+        return f"`{bad.text[:27].rstrip()}...`"
     return f"`{bad.text}`"

@@ -8,7 +8,7 @@ from pllm_lang.catalog import bounds
 from pllm_lang.catalog.bounds import Arg
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.exact.number import text
-from pllm_lang.ir.plan import State, StateWrite
+from pllm_lang.ir.plan import UNKNOWN, State, StateWrite
 from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.initial import given_facts
@@ -28,6 +28,8 @@ def check_node(plan: PlanView, node: object, facts: Mapping[int, Facts]) -> Iter
         return
     key = family(node.state)
     state = next(one for one in plan.plan.states if one.value == key)
+    if state.type == UNKNOWN:
+        return  # what is wrong with its type was reported when the plan was lowered
     promised = given_facts(plan.format_of(state.type), state)
     name = f"`{plan.value_names[f'%v{key}']}`" if f"%v{key}" in plan.value_names else "the state"
     yield _judge(node, state, promised, facts[node.value], f"the value written to {name}")
