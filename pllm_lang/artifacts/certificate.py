@@ -113,10 +113,11 @@ def _texts(stages: Sequence[Composed]) -> tuple[Text, ...]:
 def _program(stage: Composed, number: dict[p.Protocol, int], first: dict[int, int]) -> Program:
     whole = stage.whole
     uses = tuple(
-        Use(number[one.protocol], first.get(made.subject, -1), one.roles, one.inputs, one.outputs)
+        Use(number[one.protocol], first.get(made.subject, -1), one.roles, one.inputs, one.outputs, made.times)
         for one, made in zip(whole.instances, stage.made, strict=True)
     )
-    return Program(stage.stage, whole.parties, whole.inputs, whole.outputs, uses)
+    folded = bool(stage.folds) or any(use.times > 1 for use in uses)
+    return Program(stage.stage, whole.parties, whole.inputs, whole.outputs, uses, folded)
 
 
 # ---- views ----

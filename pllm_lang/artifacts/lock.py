@@ -212,6 +212,7 @@ def _keys(plan: Plan, experiment: Experiment | None) -> Iterator[str]:
     for one in (*plan.inputs, *plan.states, *(i for s in plan.stages for i in s.inputs)):
         yield from _placed(one.placement)
     for stage in plan.stages:
+        yield from (output.holding for output in stage.outputs if output.holding)
         for node, _ in nodes(stage.body):
             if isinstance(node, Step):
                 yield node.operator

@@ -32,23 +32,27 @@ KINDS: dict[str, type[AnyRecord]] = {
 # ---- what each party runs ----
 class Use(msgspec.Struct, frozen=True, array_like=True):
     """One use of a protocol. `step` counts the plan's steps in the order written (-1: it moves or changes a value that a
-    step takes, without being one); `inputs` and `outputs` pair a name of the protocol with a value of the stage."""
+    step takes, without being one); `inputs` and `outputs` pair a name of the protocol with a value of the stage; `times` is
+    how many equal turns of repeats it stands for."""
 
     protocol: int
     step: int
     roles: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
+    times: int = 1
 
 
 class Program(msgspec.Struct, frozen=True):
-    """A stage as its parties run it, repeats unrolled. `outputs` are what parties may get in the clear, and what is kept."""
+    """A stage as its parties run it, repeats unrolled, or `folded`: then the second turn of a repeat stands for all later ones.
+    `outputs` are what parties may get in the clear, and what is kept."""
 
     stage: str
     parties: tuple[p.Party, ...]
     inputs: tuple[p.Input, ...]
     outputs: tuple[p.Output, ...]
     uses: tuple[Use, ...]
+    folded: bool = False
 
 
 class Text(msgspec.Struct, frozen=True, array_like=True):

@@ -12,14 +12,27 @@ import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay_programs import follow
-from pllm_lang.artifacts.replay_read import ReplayError, read_lock
-from pllm_lang.artifacts.replay_walk import walk
+from pllm_lang.artifacts.replay_read import ReplayError, read_lock, record_of
+from pllm_lang.artifacts.replay_walk import Walked, walk
+from pllm_lang.catalog.records import Component
 
-SHOWN = ("bounds.", "coverage.", "placement.", "protocol.")
-"""Families of obligations that replay shows again, but for those of ON_TRUST."""
-ON_TRUST = ("placement.independence", "placement.adversary", "protocol.wrong_result")
-"""Read off the records, or part of the proof of a program: `protocol.wrong_result` is shown for every program of the lock."""
-MALFORMED = (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError, AssertionError, NotImplementedError)
+SHOWN = frozenset(
+    [f"bounds.{one}" for one in ("stated_range", "unknown", "overflow", "carrier", "intermediate", "domain")]
+    + [f"bounds.{one}" for one in ("contradiction", "state", "requirement", "failure")]
+    + [f"coverage.{one}" for one in ("no_component", "wrong_operator", "requirement", "party_count")]
+    + [f"placement.{one}" for one in ("knowledge", "learns", "leak", "distance", "assumption")]
+)
+"""Obligations that replay shows again, all of them; others it only repeats. (`protocol.*` is shown of every program.)"""
+MALFORMED = (
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    AssertionError,
+    NotImplementedError,
+)
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -37,34 +50,71 @@ def replay(data: bytes) -> Replayed:
     try:
         return _replayed(read_lock(data))
     except MALFORMED as problem:
-        text = f"a part of it has a form that no compiler gives ({type(problem).__name__}: {str(problem)[:80]})"
+        text = (
+            f"a part of it has a form that no compiler gives ({type(problem).__name__}: {str(problem)[:80]})"
+        )
         raise ReplayError("lock.form", text) from None
 
 
 def _replayed(lock: Lock) -> Replayed:
+    _head(lock)
     walked = walk(lock)
     placed, _ = follow(walked)
     expected = {(code, about, "") for code, about in walked.owed} | placed
     stated: set[tuple[str, int, str]] = set()
     trusted: dict[str, int] = {}
     for duty in lock.documents.certificate.duties:
-        if duty.code.startswith(SHOWN) and duty.code not in ON_TRUST:
-            about = -1 if duty.code == "bounds.failure" else duty.about
-            stated.add((duty.code, about, duty.part if about < 0 and duty.code != "bounds.requirement" else ""))
-        else:
+        if duty.code not in SHOWN:
             trusted[duty.code] = trusted.get(duty.code, 0) + 1
-    expected = {(c, a, "" if c.startswith("bounds.") else part) for c, a, part in expected}
-    stated = {(c, a, "" if c.startswith("bounds.") else part) for c, a, part in stated}
-    for code, about, part in sorted(expected - stated):
-        raise ReplayError("certificate.duties", f"it leaves out `{code}` of value {about} {part}".rstrip())
-    for code, about, part in sorted(stated - expected):
-        raise ReplayError("certificate.duties", f"it claims `{code}` of value {about} {part}, which the plan does not owe")
+        elif duty.code.startswith("bounds."):
+            stated.add((duty.code, -1 if duty.code == "bounds.failure" else duty.about, ""))
+        else:
+            stated.add((duty.code, duty.about, duty.part))
+    for code, about, part in sorted(expected ^ stated):
+        missing = (code, about, part) in expected
+        what = "leaves out" if missing else "claims, and the plan does not owe,"
+        raise ReplayError("certificate.duties", f"it {what} `{code}` of value {about} {part}".rstrip())
     _assumed(lock)
+    _outputs(lock, walked)
     shown: dict[str, int] = {}
-    for code, _, _ in expected:
+    for code, _, _ in sorted(expected):
         shown[code] = shown.get(code, 0) + 1
-    certificate = lock.documents.certificate
-    return Replayed(lock.name, lock.plan_lock_digest, dict(sorted(shown.items())), dict(sorted(trusted.items())), certificate.assumed)
+    assumed = lock.documents.certificate.assumed
+    return Replayed(lock.name, lock.plan_lock_digest, shown, dict(sorted(trusted.items())), assumed)
+
+
+def _head(lock: Lock) -> None:
+    """What a lock says of itself is what its documents say."""
+    plan, documents = lock.documents.ir, lock.documents
+    kind = "plan" if documents.experiment is None else "experiment"
+    if lock.kind != kind or (documents.experiment is not None and lock.name != documents.experiment.name):
+        raise ReplayError("lock.head", f"it is the lock of the {kind} in it, and says otherwise")
+    found = {key: record_of(lock, key) for key in documents.records}
+    components = {key: (one.id, one.version) for key, one in found.items() if isinstance(one, Component)}
+    if components != lock.components:
+        raise ReplayError("lock.head", "its list of components is not that of its records")
+
+    def named(prefix: str, value: int) -> str:
+        return (f"{prefix}." if prefix else "") + documents.names.get(str(value), f"v{value}")
+
+    inputs = {named("", one.value): one.type.shape for one in plan.inputs}
+    inputs |= {named(stage.name, one.value): one.type.shape for stage in plan.stages for one in stage.inputs}
+    outputs = {named(stage.name, one.value) for stage in plan.stages for one in stage.outputs}
+    if inputs != lock.input_shapes or outputs != set(lock.output_shapes):
+        raise ReplayError("lock.head", "its inputs and outputs are not those of the plan")
+
+
+def _outputs(lock: Lock, walked: Walked) -> None:
+    for stage in lock.documents.ir.stages:
+        for one in stage.outputs:
+            name = (f"{stage.name}." if stage.name else "") + lock.documents.names.get(
+                str(one.value), f"v{one.value}"
+            )
+            if (
+                one.value not in walked.values
+                or lock.output_shapes[name] != walked.values[one.value].type.shape
+            ):
+                raise ReplayError("lock.head", f"`{name}` has another shape than it says")
 
 
 def _assumed(lock: Lock) -> None:

@@ -44,11 +44,18 @@ def point(value: Fraction) -> Fact:
 
 def settled(x: Fact) -> Fact:
     """No entry is larger than a norm of its row or column."""
+    if not _has_norms(x):
+        return x
     norms = n.least(n.root_above(x.rows[0]), x.rows[1], n.root_above(x.cols[0]), x.cols[1])
     return x if norms is None else msgspec.structs.replace(x, range=n.meet(x.range, n.around(norms)))
 
 
 # ---- norms ----
+def _has_norms(x: Fact) -> bool:
+    """Whether a norm is known that range and size do not imply; without any, none of a sum or a product says more either."""
+    return x.rows != OPEN or x.cols != OPEN
+
+
 def size(x: Fact, axis: int) -> Size:
     """Entries along the last axis (-1) or the last but one (-2); a number is a row of one."""
     if len(x.shape) < -axis:
@@ -128,7 +135,9 @@ def _both(x: Fact, y: Fact) -> tuple[Fact, Fact] | None:
 def added(x: Fact, y: Fact) -> Fact | None:
     if (both := _both(x, y)) is None:
         return None
-    rows, cols = (_sum(norms(both[0], axis), norms(both[1], axis)) for axis in (-1, -2))
+    rows, cols = OPEN, OPEN
+    if _has_norms(x) or _has_norms(y):
+        rows, cols = (_sum(norms(both[0], axis), norms(both[1], axis)) for axis in (-1, -2))
     return Fact(both[0].shape, n.add(x.range, y.range), rows, cols, common(x.unit, y.unit))
 
 
@@ -139,8 +148,9 @@ def negated(x: Fact) -> Fact:
 def multiplied(x: Fact, y: Fact) -> Fact | None:
     if (both := _both(x, y)) is None:
         return None
-    p, q = n.largest(x.range), n.largest(y.range)
-    rows, cols = (_times(norms(both[0], axis), norms(both[1], axis), p, q) for axis in (-1, -2))
+    p, q, rows, cols = n.largest(x.range), n.largest(y.range), OPEN, OPEN
+    if _has_norms(x) or _has_norms(y):
+        rows, cols = (_times(norms(both[0], axis), norms(both[1], axis), p, q) for axis in (-1, -2))
     return Fact(both[0].shape, n.mul(x.range, y.range), rows, cols, n.product(x.unit, y.unit))
 
 
@@ -150,12 +160,13 @@ def divided(x: Fact, y: Fact) -> Fact | None:
         return None if both is None else Fact(both[0].shape)
     factor = 1 / min(abs(y.range[0]), abs(y.range[1]))
     unit = n.product(x.unit, factor) if y.range[0] == y.range[1] else None
-    return Fact(both[0].shape, n.div(x.range, y.range), _by(norms(both[0], -1), factor), unit=unit)
+    rows = _by(norms(both[0], -1), factor) if _has_norms(x) else OPEN
+    return Fact(both[0].shape, n.div(x.range, y.range), rows, unit=unit)
 
 
 def raised(x: Fact, exponent: int) -> Fact:
     unit = None if x.unit is None or exponent > 64 else x.unit**exponent
-    if exponent != 2:
+    if exponent != 2 or not _has_norms(x):
         return Fact(x.shape, n.power(x.range, exponent), unit=unit)
     top = n.largest(x.range)
     rows, cols = ((n.product(two, top, top), two) for two in (norms(x, -1)[0], norms(x, -2)[0]))
@@ -236,20 +247,24 @@ def matrix_product(a: Fact, b: Fact) -> Fact | None:
         return None
     k, p, q = Fraction(a.shape[-1]), n.largest(a.range), n.largest(b.range)
     found = n.mul((k, k), n.mul(a.range, b.range))
-    two = n.root_above(n.product(norms(a, -1)[0], norms(b, -2)[0]))
+    plain = a.rows[0] is None and b.cols[0] is None
+    two = None if plain else n.root_above(n.product(norms(a, -1)[0], norms(b, -2)[0]))
     for limit in (n.product(p, b.cols[1]), n.product(a.rows[1], q), two):
         found = n.meet(found, n.around(limit))
     for weights, weighted, of in ((a, a.rows[1], b.range), (b, b.cols[1], a.range)):
         if weights.range is not None and weights.range[0] >= 0 and weighted is not None and of is not None:
             found = n.meet(found, (weighted * min(of[0], Fraction(0)), weighted * max(of[1], Fraction(0))))
-    rows, cols = _by(norms(b, -1), a.rows[1]), _by(norms(a, -2), b.cols[1])
+    rows = OPEN if a.rows[1] is None else _by(norms(b, -1), a.rows[1])
+    cols = OPEN if b.cols[1] is None else _by(norms(a, -2), b.cols[1])
     return Fact((*a.shape[:-1], b.shape[-1]), found, rows, cols, n.product(a.unit, b.unit))
 
 
 def outer_product(a: Fact, b: Fact) -> Fact | None:
     if not a.shape or len(b.shape) != 1:
         return None
-    rows, cols = _by(norms(b, -1), n.largest(a.range)), _by(norms(a, -1), n.largest(b.range))
+    rows, cols = OPEN, OPEN
+    if _has_norms(a) or _has_norms(b):
+        rows, cols = _by(norms(b, -1), n.largest(a.range)), _by(norms(a, -1), n.largest(b.range))
     return Fact((*a.shape, b.shape[0]), n.mul(a.range, b.range), rows, cols, n.product(a.unit, b.unit))
 
 
@@ -259,7 +274,13 @@ def totalled(x: Fact, count: Size, rows: Size, shape: Shape) -> Fact:
     if found is None:
         return Fact(shape, unit=x.unit)
     found = n.meet(found, n.around(n.product(rows, norms(x, -1)[1])))
-    if x.peak is not None and rows is not None and x.range is not None and x.range[0] >= 0 and found is not None:
+    if (
+        x.peak is not None
+        and rows is not None
+        and x.range is not None
+        and x.range[0] >= 0
+        and found is not None
+    ):
         found = n.meet(found, (max(rows * x.peak, found[0]), max(rows * x.peak, found[1])))
     return Fact(shape, found, unit=x.unit)
 
@@ -298,6 +319,22 @@ def transposed(x: Fact) -> Fact | None:
     return Fact((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.range, x.cols, x.rows, x.unit)
 
 
+def bounded_by_one(x: Fact) -> Fact:
+    return Fact(x.shape, UNIT)
+
+
+def whole_total(x: Fact) -> Fact:
+    return totalled(x, Fraction(prod(x.shape)), Fraction(prod(x.shape[:-1])), ())
+
+
+def along_rows(x: Fact) -> Fact:
+    return moved(x, (ANY, *x.shape), True, len(x.shape) > 1)
+
+
+def along_columns(x: Fact) -> Fact:
+    return moved(x, (*x.shape, ANY), False, False)
+
+
 RULES: dict[str, Callable[..., Fact | None]] = {
     "+": added,
     "*": multiplied,
@@ -311,17 +348,17 @@ RULES: dict[str, Callable[..., Fact | None]] = {
     "exp": risen,
     "sqrt": rooted,
     "tanh": saturated,
-    "erf": lambda x: Fact(x.shape, UNIT),
-    "cos": lambda x: Fact(x.shape, UNIT),
-    "sin": lambda x: Fact(x.shape, UNIT),
+    "erf": bounded_by_one,
+    "cos": bounded_by_one,
+    "sin": bounded_by_one,
     "matmul": matrix_product,
     "outer": outer_product,
-    "sum": lambda x: totalled(x, Fraction(prod(x.shape)), Fraction(prod(x.shape[:-1])), ()),
+    "sum": whole_total,
     "row_sum": row_total,
     "row_mean": row_mean,
     "row_max": row_largest,
     "subtract_row_max": below_row_largest,
     "transpose": transposed,
-    "row_broadcast": lambda x: moved(x, (ANY, *x.shape), True, len(x.shape) > 1),
-    "col_broadcast": lambda x: moved(x, (*x.shape, ANY), False, False),
+    "row_broadcast": along_rows,
+    "col_broadcast": along_columns,
 }

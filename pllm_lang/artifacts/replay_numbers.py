@@ -26,7 +26,11 @@ MAX_ARGUMENT = 4096
 def number(text: str) -> Fraction:
     """The rational that a document writes as `12` or `-1/128`; ValueError for anything else."""
     top, slash, under = text.partition("/")
-    if len(text) > MAX_BITS // 3 or not top.removeprefix("-").isdecimal() or (slash and not under.isdecimal()):
+    if (
+        len(text) > MAX_BITS // 3
+        or not top.removeprefix("-").isdecimal()
+        or (slash and not under.isdecimal())
+    ):
         raise ValueError(f"not an exact number: {text[:40]!r}")
     return Fraction(int(top), int(under) if slash else 1)
 

@@ -17,13 +17,26 @@ import msgspec
 
 from pllm_lang.artifacts import replay_views as v
 from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
+from pllm_lang.artifacts.replay_numbers import Range
 from pllm_lang.artifacts.replay_read import ReplayError, told
 from pllm_lang.artifacts.replay_walk import Walked, component_of, form_of, record
-from pllm_lang.catalog.expr import Apply, ListOf, MapOf, Num, Ref
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref
 from pllm_lang.catalog.records import Holding, Operator, Policy
 from pllm_lang.exact.number import exact
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Input, Member, Node, Operand, Output, Placement, Repeat, Stage, StateWrite, Step
+from pllm_lang.ir.plan import (
+    Input,
+    Member,
+    Node,
+    Operand,
+    Output,
+    Placement,
+    Repeat,
+    Stage,
+    StateWrite,
+    Step,
+    TensorType,
+)
 
 RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 STATISTICAL = 40
@@ -51,6 +64,10 @@ class At(msgspec.Struct):
     root: dict[str, str]
     loops: dict[int, int]
     functions: dict[str, Any]
+    bits: dict[str, int]
+    public: dict[str, list[str]]
+    times: int = 1
+    folds: list[tuple[str, str]] = []
     next: int = 0
 
     def refuse(self, message: str) -> ReplayError:
@@ -62,15 +79,24 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fractio
     lock = walked.lock
     policy, programs = lock.documents.policy, lock.documents.programs
     if policy is None:
-        if programs or lock.documents.protocols or lock.documents.certificate.seen or lock.documents.certificate.parts:
+        if (
+            programs
+            or lock.documents.protocols
+            or lock.documents.certificate.seen
+            or lock.documents.certificate.parts
+        ):
             raise ReplayError("certificate.program", "a plan under no policy has no programs")
         return set(), {}
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
-    for program, stage in zip(programs, lock.documents.ir.stages, strict=True):
-        _stage(At(walked, policy, program, stage, {}, {}, {}, {}, {}))
+    stages = [
+        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, folds=[])
+        for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
+    ]
+    for at in stages:
+        _stage(at)
     runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
-    distances = _views(lock, policy, runs)
+    distances = _views(lock, policy, runs, [at.folds for at in stages])
     _pattern(lock, policy)
     return _owed(lock, policy, distances), distances
 
@@ -87,10 +113,21 @@ def _proved(lock: Lock, number: int) -> v.Run:
 def _shares_apart(text: p.Protocol) -> None:
     for thing in (*text.inputs, *text.outputs):
         if isinstance(thing.holding, p.Shared):
-            labels = [piece.label for piece in thing.holding.pieces]
-            whole = frozenset.intersection(*(frozenset(piece.holders) for piece in thing.holding.pieces)) if labels else frozenset("?")
-            if len(set(labels)) < len(labels) or whole:
-                raise ReplayError("certificate.program", f"`{thing.name}` is shared, and somebody has every piece", text.name)
+            labels = {piece.label for piece in thing.holding.pieces}
+            if not labels or len(labels) < len(thing.holding.pieces) or _everything_at_one(thing.holding):
+                raise ReplayError(
+                    "certificate.program",
+                    f"`{thing.name}` is shared, and somebody has every piece",
+                    text.name,
+                )
+
+
+def _everything_at_one(holding: p.Holding) -> bool:
+    """Whether one party holds every piece."""
+    if not isinstance(holding, p.Shared):
+        return False
+    parties = {party for piece in holding.pieces for party in piece.holders}
+    return any(all(party in piece.holders for piece in holding.pieces) for party in parties)
 
 
 # ---- the plan and its programs, step by step ----
@@ -100,20 +137,19 @@ def _stage(at: At) -> None:
         if given.name in at.names or given.fresh:
             raise at.refuse(f"`{given.name}` begins twice, or fresh")
         at.names[given.name] = Held(given.name, given.type, given.holding, frozenset())
+        at.bits[given.name] = given.range_bits
     for constant in plan.constants:
         _begins(at, constant.value, None, p.Public(), frozenset())
     for weight in plan.weights:
         holders = tuple(q for q in at.policy.parties if q not in weight.secret_from)
         holding: p.Holding = p.Clear(holders) if weight.secret_from else p.Public()
-        for member in range(weight.count) if weight.count else (None,):
-            _begins(at, weight.value, member, holding, frozenset(holders))
+        _family(at, weight.value, weight.count, holding, frozenset(holders))
     for given in (*plan.inputs, *at.stage.inputs):
         _input(at, given)
     for state in plan.states:
         holding = _holding(at, state.placement)
         holders = frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]()
-        for member in range(state.count) if state.count else (None,):
-            _begins(at, state.value, member, holding, holders)
+        _family(at, state.value, state.count, holding, holders)
         if isinstance(holding, p.Shared):
             raise ReplayError("certificate.beyond", "replay follows no states that are kept in pieces")
     _nodes(at, at.stage.body)
@@ -122,6 +158,16 @@ def _stage(at: At) -> None:
     for output in at.stage.outputs:
         _output(at, output)
     _allowed(at)
+
+
+def _family(at: At, value: int, count: int, holding: p.Holding, known: frozenset[str]) -> None:
+    """A value, or those members of a family that the stage reads; the family itself stands for its first."""
+    if not count:
+        _begins(at, value, None, holding, known)
+    plain = _plain(at, value)
+    for member in range(count):
+        if member == 0 or f"{plain}[{member}]" in at.names:
+            _begins(at, value, member, holding, known)
 
 
 def _plain(at: At, value: int) -> str:
@@ -138,18 +184,17 @@ def _begins(at: At, value: int, member: int | None, holding: p.Holding, known: f
     at.names[name] = held
     at.values[value if member is None else (value, member)] = held
     at.values.setdefault(value, held)
-    if not isinstance(held.holding, p.Public):
-        given = next(one for one in at.program.inputs if one.name == name)
-        _in_range(at, given.range_bits, value)
+    start = at.walked.values[value]
+    _in_range(at, at.bits[name], start.type, start.fact.range, name)
+    if isinstance(held.holding, p.Public):
+        at.public.setdefault(name.split("'", maxsplit=1)[0], []).append(name)
 
 
-def _in_range(at: At, bits: int, value: int, what: str = "") -> None:
+def _in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> None:
     """|raw| < 2^bits, by what was worked out of the value."""
-    held = at.walked.values[value]
-    scale = Fraction(2) ** form_of(at.walked.lock, held.type).frac
-    limit = held.fact.range
+    scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
     if bits and (limit is None or max(-limit[0], limit[1]) * scale >= 1 << bits):
-        raise ReplayError("certificate.bound", f"`{what or _plain(at, value)}` is not shown to be below 2^{bits}")
+        raise ReplayError("certificate.bound", f"`{what}` is not shown to be below 2^{bits}")
 
 
 def _input(at: At, given: Input) -> None:
@@ -162,7 +207,12 @@ def _input(at: At, given: Input) -> None:
         use = _take(at, -1)
         text = at.walked.lock.documents.protocols[use.protocol].protocol
         output = text.outputs[0] if len(text.outputs) == 1 else None
-        if use.inputs != (("x", name),) or output is None or _placed(output.holding, dict(use.roles)) != holding or output.meaning != p.Ref("x"):
+        if (
+            use.inputs != (("x", name),)
+            or output is None
+            or _placed(output.holding, dict(use.roles)) != holding
+            or output.meaning != p.Ref("x")
+        ):
             raise at.refuse(f"`{given.owner}` does not share `{name}` as the plan says")
         made = Held(use.outputs[0][1], output.type, holding, owner)
         at.names[made.name] = at.values[given.value] = made
@@ -187,7 +237,11 @@ def _holding(at: At, place: Placement) -> p.Holding:
     signs = _signs(found.fields.get("value"), 1)
     out: list[p.Piece] = []
     for label, places in pieces.entries:
-        indices = [int(one.value) for one in (places.items if isinstance(places, ListOf) else (places,)) if isinstance(one, Num)]
+        indices = [
+            int(one.value)
+            for one in (places.items if isinstance(places, ListOf) else (places,))
+            if isinstance(one, Num)
+        ]
         out.append(p.Piece(label, tuple(place.parties[i] for i in indices), signs.get(label, 0)))
     return p.Shared(found.name, tuple(out))
 
@@ -207,21 +261,42 @@ def _nodes(at: At, body: tuple[Node, ...]) -> None:
         if isinstance(node, Step):
             _step(at, node)
         elif isinstance(node, Repeat):
-            for one in node.carried:
-                at.values[one.inner] = _read(at, one.initial)
-            for index in range(node.low, node.high):
-                at.loops[node.depth] = index
-                _nodes(at, node.body)
-                for value, held in [(one.inner, _read(at, one.next)) for one in node.carried]:
-                    at.values[value] = held
-            for one in node.carried:
-                at.values[one.final] = at.values[one.inner]
+            _repeat(at, node)
         elif isinstance(node, StateWrite):
             kept, held = _read(at, node.state), _read(at, node.value)
             parties = kept.holding.parties if isinstance(kept.holding, p.Clear) else ()
-            fits = isinstance(held.holding, p.Public) if isinstance(kept.holding, p.Public) else all(_has(held, q) for q in parties)
+            fits = (
+                isinstance(held.holding, p.Public)
+                if isinstance(kept.holding, p.Public)
+                else all(_has(held, q) for q in parties)
+            )
             if not fits:
                 raise at.refuse("what is written to a state does not lie where it is kept")
+
+
+def _repeat(at: At, node: Repeat) -> None:
+    """Turn by turn; folded, the second stands for all later ones if it hands on what lies as what it began with."""
+    for one in node.carried:
+        at.values[one.inner] = _read(at, one.initial)
+    folded, outer = at.program.folded and node.high - node.low > 2, at.times
+    for index in range(node.low, node.low + 2 if folded else node.high):
+        at.loops[node.depth] = index
+        before = [_read(at, one.inner) for one in node.carried]
+        last = folded and index > node.low
+        at.times = outer * (node.high - index) if last else outer
+        _nodes(at, node.body)
+        after = [_read(at, one.next) for one in node.carried]
+        at.values.update(zip((one.inner for one in node.carried), after, strict=True))
+        if last:
+            at.folds += [(x.name, y.name) for x, y in zip(before, after, strict=True)]
+            if any(
+                msgspec.structs.replace(x, name="") != msgspec.structs.replace(y, name="")
+                for x, y in zip(before, after, strict=True)
+            ):
+                raise at.refuse("later turns of a repeat do not begin like the one that stands for them")
+    at.times = outer
+    for one in node.carried:
+        at.values[one.final] = at.values[one.inner]
 
 
 def _read(at: At, operand: Operand) -> Held:
@@ -251,6 +326,8 @@ def _index(at: At, expr: Any) -> int:
 def _take(at: At, step: int) -> Use:
     if at.next >= len(at.program.uses) or at.program.uses[at.next].step != step:
         raise at.refuse("the plan has a step here that the program does not run")
+    if at.program.uses[at.next].times != at.times:
+        raise at.refuse(f"a step runs {at.times} times")
     at.next += 1
     return at.program.uses[at.next - 1]
 
@@ -271,14 +348,8 @@ def _step(at: At, step: Step) -> None:
         raise at.refuse("a use is of another component than its step")
     if len(use.outputs) != len(step.results) or len(text.protocol.outputs) != len(step.results):
         raise at.refuse("a use has other results than its step")
-    if own and step.use is not None:
-        bound = dict(step.use.roles)
-        for role in text.protocol.parties:
-            party = dict(use.roles).get(role.name, "")
-            if party != (f"ideal {role.name}" if role.ideal is not None else bound.get(role.name, role.name)):
-                raise at.refuse(f"the role `{role.name}` is played by another party than the step says")
-        for given, operand in zip(text.protocol.inputs, step.operands, strict=True):
-            _in_range(at, given.range_bits, operand.family if isinstance(operand, Member) else operand, given.name)
+    if own:
+        _by_component(at, step, operator, text.protocol, use)
     else:
         _local(at, step, operator, text.protocol, use, operands)
     known = _knowing(at, operands)
@@ -287,13 +358,68 @@ def _step(at: At, step: Step) -> None:
         holding = _placed(output.holding, dict(use.roles))
         if isinstance(holding, p.Public):
             holding = p.Clear(tuple(sorted(q for _, q in use.roles if not q.startswith("ideal "))))
-        if output.type.shape != type_.shape and not (isinstance(holding, p.Shared) and holding.scheme == "boolean_shares"):
+        if output.type.shape != type_.shape and not (
+            isinstance(holding, p.Shared) and holding.scheme == "boolean_shares"
+        ):
             raise at.refuse("a result has another shape than the plan says")
         made = Held(dict(use.outputs)[output.name], output.type, holding, known)
         if made.name in at.names:
             raise at.refuse(f"`{made.name}` is made twice")
         arrived = _arrives(at, result, made) if own else made
         at.names[made.name] = at.values[result] = arrived
+
+
+def _by_component(at: At, step: Step, operator: Operator, text: p.Protocol, use: Use) -> None:
+    """The parties play the roles that the step gives them, operands are as small as the text takes them to be, and what the
+    text says of its results is what the operator means."""
+    bound = {} if step.use is None else dict(step.use.roles)
+    for role in text.parties:
+        party = dict(use.roles).get(role.name, "")
+        if party != (f"ideal {role.name}" if role.ideal is not None else bound.get(role.name, role.name)):
+            raise at.refuse(f"the role `{role.name}` is played by another party than the step says")
+    number = at.walked.number[id(step)]
+    for given, operand, reach in zip(text.inputs, step.operands, at.walked.reach[number], strict=True):
+        type_ = at.walked.values[operand.family if isinstance(operand, Member) else operand].type
+        _in_range(at, given.range_bits, type_, reach, given.name)
+    means = {clause.name: clause.expr for clause in operator.means}
+    for output, spec in zip(text.outputs, operator.results, strict=True):
+        if (
+            output.meaning is None
+            or output.name != spec.name
+            or not _meant(output.meaning, means.get(spec.name), operator)
+        ):
+            raise at.refuse(
+                f"`{output.name}` of `{text.name}` is not said to be what `{operator.name}` means"
+            )
+
+
+def _meant(said: p.Expr, means: Expr | None, operator: Operator) -> bool:
+    """Whether a term over raw numbers says what an operator's meaning says, form by form; of what is known by its name alone,
+    that it is the operator of its operands."""
+    match said, means:
+        case p.Call(fn=fn, args=args), _:
+            names = tuple(p.Ref(spec.name) for spec in operator.operands)
+            return args == names and fn.split("[", maxsplit=1)[0] in (operator.name, "bits")
+        case p.Cast(arg=arg), _:
+            return _meant(arg, means, operator)
+        case _, Apply(fn="nearest", args=(arg, _)):
+            return _meant(said, arg, operator)
+        case p.Ref(name=name), Ref(name=other):
+            return name == other
+        case p.Scale(factor=-1, arg=arg), Apply(fn="-", args=(other,)):
+            return _meant(arg, other, operator)
+        case p.Add(terms=(left, p.Scale(factor=-1, arg=right))), Apply(fn="-", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.Add(terms=(left, right)), Apply(fn="+", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.Mul(left=left, right=right), Apply(fn="*", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.MatMul(left=left, right=right), Apply(fn="matmul", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.Transpose(arg=arg, axes=()), Apply(fn="transpose", args=(other,)):
+            return _meant(arg, other, operator)
+        case _:
+            return False
 
 
 def _is_main(at: At, number: int) -> bool:
@@ -318,7 +444,9 @@ def _aside(at: At) -> None:
     shape, body = output.type.shape, text.protocol.body
     if _shows(at, use):
         raise ReplayError("certificate.beyond", "replay follows no operands that a component reveals")
-    alone = all(isinstance(line, p.Assign) and isinstance(line.value, p.Call) and not line.value.keys for line in body)
+    alone = all(
+        isinstance(line, p.Assign) and isinstance(line.value, p.Call) and not line.value.keys for line in body
+    )
     if use.step != -1 or not alone or shape != before.type.shape or isinstance(before.holding, p.Shared):
         raise at.refuse("it changes a value that no step of the plan changes")
     at.next += 1
@@ -330,8 +458,11 @@ def _aside(at: At) -> None:
 def _wired(at: At, use: Use, text: p.Protocol) -> list[str]:
     """The values that a use takes, in the order of its protocol, each lying as it is taken to lie."""
     roles, given = dict(use.roles), dict(use.inputs)
-    if len(set(roles.values())) < len(roles) or set(roles) != {party.name for party in text.parties}:
-        raise at.refuse("a party plays two roles, or a role is played by nobody")
+    if len(roles) < len(use.roles) or set(roles) != {party.name for party in text.parties}:
+        raise at.refuse("a role is played by nobody, or twice")
+    for thing in (*text.inputs, *text.outputs):
+        if _everything_at_one(_placed(thing.holding, roles)):
+            raise at.refuse(f"`{thing.name}` of `{text.name}` is shared, and a party has every piece")
     out: list[str] = []
     for one in text.inputs:
         name = given.get(one.name, "")
@@ -340,7 +471,7 @@ def _wired(at: At, use: Use, text: p.Protocol) -> list[str]:
         held = at.names[name]
         if held.type != one.type or not _lies(_placed(one.holding, roles), held.holding):
             raise at.refuse(f"`{name}` does not lie as `{text.name}` takes it to lie")
-        if isinstance(held.holding, p.Public) and name not in at.root and any(x.name == name for x in at.program.inputs):
+        if isinstance(held.holding, p.Public) and name not in at.root:
             at.root[name] = _public_root(at, name)
         out.append(name)
     return out
@@ -348,10 +479,9 @@ def _wired(at: At, use: Use, text: p.Protocol) -> list[str]:
 
 def _public_root(at: At, name: str) -> str:
     """A public value in another ring is another name of it, `w'2` of `w`, where only one public value is called so."""
-    plain = name.rpartition("'")[0] if name.rpartition("'")[2].isdecimal() else name
-    if any(held.name == name for held in at.values.values()):
+    called = at.public.get(name.split("'", maxsplit=1)[0], [])
+    if name in called:
         return name
-    called = [held.name for held in set(at.values.values()) if isinstance(held.holding, p.Public) and held.name.split("'")[0] == plain]
     if len(called) != 1:
         raise at.refuse(f"it is not clear which value `{name}` is")
     return called[0]
@@ -380,7 +510,10 @@ def _placed(holding: p.Holding, roles: dict[str, str]) -> p.Holding:
         case p.Clear():
             return p.Clear(tuple(dict.fromkeys(roles[role] for role in holding.parties)))
         case p.Shared():
-            pieces = tuple(p.Piece(one.label, tuple(roles[role] for role in one.holders), one.coefficient) for one in holding.pieces)
+            pieces = tuple(
+                p.Piece(one.label, tuple(roles[role] for role in one.holders), one.coefficient)
+                for one in holding.pieces
+            )
             return p.Shared(holding.scheme, pieces)
 
 
@@ -391,16 +524,27 @@ def _local(at: At, step: Step, operator: Operator, text: p.Protocol, use: Use, o
         raise at.refuse("a step in the clear sends or draws something")
     if step.party and {q for _, q in use.roles} != {step.party}:
         raise at.refuse(f"a step runs elsewhere than at `{step.party}`")
-    called = [line.value.fn for line in text.body if isinstance(line, p.Assign) and isinstance(line.value, p.Call)]
+    called = [
+        line.value.fn for line in text.body if isinstance(line, p.Assign) and isinstance(line.value, p.Call)
+    ]
     if len(called) == len(text.body):
         name = called[0] if len(text.outputs) == 1 else called[0].rpartition(".")[0]
-        meant = (step.operator, step.params, tuple(one.type for one in text.inputs), tuple(one.type for one in text.outputs))
+        meant = (
+            step.operator,
+            step.params,
+            tuple(one.type for one in text.inputs),
+            tuple(one.type for one in text.outputs),
+        )
         plain = operator.name if operator.module.startswith("std.") else step.operator
-        if name.split("[")[0] != plain or at.functions.setdefault(name, meant)[:2] != meant[:2]:
+        if name.split("[", maxsplit=1)[0] != plain or at.functions.setdefault(name, meant)[:2] != meant[:2]:
             raise at.refuse("one name stands for two operations")
         return
     moves = step.structural or "structural" in operator.fields
-    if not moves or not all(isinstance(one.holding, p.Shared) for one in operands) or len({repr(one.holding) for one in operands}) != 1:
+    if (
+        not moves
+        or not all(isinstance(one.holding, p.Shared) for one in operands)
+        or len({repr(one.holding) for one in operands}) != 1
+    ):
         raise at.refuse("a step on shares is more than a move of entries")
 
 
@@ -430,7 +574,9 @@ def _arrives(at: At, value: int, held: Held) -> Held:
         words, plain = at.policy.learns.get(party, ()), _plain(at, value)
         result = any(one.value == value and party in one.to for one in at.stage.outputs)
         if not ((plain in words and plain not in RESERVED) or ("results" in words and result)):
-            raise ReplayError("certificate.program", f"`{party}` gets `{plain}`, and the policy does not let it learn that")
+            raise ReplayError(
+                "certificate.program", f"`{party}` gets `{plain}`, and the policy does not let it learn that"
+            )
         held = msgspec.structs.replace(held, known=held.known | {party})
     return held
 
@@ -466,11 +612,15 @@ def coalitions(policy: Policy) -> list[tuple[str, ...]]:
         for count in range(1, rule.count + 1):
             found |= dict.fromkeys(tuple(sorted(one)) for one in combinations(rule.among, count))
     if not found:
-        raise ReplayError("certificate.view", "the policy names nobody that may be corrupted, so nothing is proved of views")
+        raise ReplayError(
+            "certificate.view", "the policy names nobody that may be corrupted, so nothing is proved of views"
+        )
     return list(found)
 
 
-def _views(lock: Lock, policy: Policy, runs: list[v.Run]) -> dict[str, Fraction]:
+def _views(
+    lock: Lock, policy: Policy, runs: list[v.Run], folds: list[list[tuple[str, str]]]
+) -> dict[str, Fraction]:
     documents, evidence = lock.documents, lock.documents.certificate
     own = {(one.whole, one.where, one.members): one.moves for one in evidence.seen}
     used: set[tuple[bool, int, tuple[str, ...]]] = set()
@@ -483,7 +633,7 @@ def _views(lock: Lock, policy: Policy, runs: list[v.Run]) -> dict[str, Fraction]
         for place, program in enumerate(documents.programs):
             if (place, members) in evidence.parts:
                 parts.add((place, members))
-                total += _by_parts(program, members, runs, own, used)
+                total += _by_parts(program, members, runs, own, used, folds[place])
             else:
                 total += _as_one_text(lock, program, place, members, own, used)
         distances[told(members)] = total
@@ -497,7 +647,12 @@ Views = dict[tuple[bool, int, tuple[str, ...]], tuple[Move, ...]]
 
 
 def _by_parts(
-    program: Program, members: tuple[str, ...], runs: list[v.Run], own: Views, used: set[tuple[bool, int, tuple[str, ...]]]
+    program: Program,
+    members: tuple[str, ...],
+    runs: list[v.Run],
+    own: Views,
+    used: set[tuple[bool, int, tuple[str, ...]]],
+    folds: list[tuple[str, str]],
 ) -> Fraction:
     """Every protocol by its own proof, each result exact, and nothing in the clear on the way but what is known or allowed."""
     coalition, distance = set(members), Fraction(0)
@@ -505,23 +660,43 @@ def _by_parts(
     final = {one.name for one in program.outputs if _gets(one.holding, coalition)}
     done: dict[tuple[int, tuple[str, ...]], Fraction] = {}
     for use in program.uses:
-        run, roles = runs[use.protocol], tuple(sorted(role for role, party in use.roles if party in coalition))
+        run, roles = (
+            runs[use.protocol],
+            tuple(sorted(role for role, party in use.roles if party in coalition)),
+        )
         key = (False, use.protocol, roles)
         if roles and (use.protocol, roles) not in done:
             if key not in own:
-                raise ReplayError("certificate.view", f"it has no proof of what {told(roles)} sees", run.protocol.name)
+                raise ReplayError(
+                    "certificate.view", f"it has no proof of what {told(roles)} sees", run.protocol.name
+                )
             used.add(key)
             done[use.protocol, roles] = v.proves_view(run, roles, own[key])
-        distance += done.get((use.protocol, roles), Fraction(0))
+        distance += done.get((use.protocol, roles), Fraction(0)) * use.times
         from_known = all(name in known for _, name in use.inputs)
         for output in run.protocol.outputs:
             if output.meaning is None or output.scale_bits or output.error:
-                raise ReplayError("certificate.view", "a result that rounds is handed on in a proof by parts", run.protocol.name)
-            name, gets = dict(use.outputs)[output.name], _gets(_placed(output.holding, dict(use.roles)), coalition)
+                raise ReplayError(
+                    "certificate.view",
+                    "a result that rounds is handed on in a proof by parts",
+                    run.protocol.name,
+                )
+            name, gets = (
+                dict(use.outputs)[output.name],
+                _gets(_placed(output.holding, dict(use.roles)), coalition),
+            )
             if from_known or (gets and name in final):
                 known.add(name)
             elif gets:
-                raise ReplayError("certificate.beyond", f"{told(members)} gets `{name}` on the way, and replay does not see why it may")
+                raise ReplayError(
+                    "certificate.beyond",
+                    f"{told(members)} gets `{name}` on the way, and replay does not see why it may",
+                )
+    if any(before in known and after not in known for before, after in folds):
+        raise ReplayError(
+            "certificate.beyond",
+            "later turns of a repeat begin with less known than the turn that stands for them",
+        )
     return distance
 
 
@@ -536,12 +711,19 @@ def _gets(holding: p.Holding, coalition: set[str]) -> bool:
 
 
 def _as_one_text(
-    lock: Lock, program: Program, place: int, members: tuple[str, ...], own: Views, used: set[tuple[bool, int, tuple[str, ...]]]
+    lock: Lock,
+    program: Program,
+    place: int,
+    members: tuple[str, ...],
+    own: Views,
+    used: set[tuple[bool, int, tuple[str, ...]]],
 ) -> Fraction:
     key = (True, place, members)
     if key not in own:
-        raise ReplayError("certificate.view", f"it has no proof of what {told(members)} sees of stage `{program.stage}`")
-    if len(program.uses) > MAX_USES_AS_ONE_TEXT:
+        raise ReplayError(
+            "certificate.view", f"it has no proof of what {told(members)} sees of stage `{program.stage}`"
+        )
+    if len(program.uses) > MAX_USES_AS_ONE_TEXT or program.folded:
         raise ReplayError("certificate.beyond", "the stage is too long to be followed as one text")
     used.add(key)
     return v.proves_view(v.run(one_text(lock, program)), members, own[key])
@@ -554,24 +736,40 @@ def one_text(lock: Lock, program: Program) -> p.Protocol:
     ideal: dict[str, p.Party] = {}
     for number, use in enumerate(program.uses):
         text, roles = lock.documents.protocols[use.protocol].protocol, dict(use.roles)
-        ideal |= {roles[one.name]: msgspec.structs.replace(one, name=roles[one.name]) for one in text.parties if one.ideal is not None}
+        ideal |= {
+            roles[one.name]: msgspec.structs.replace(one, name=roles[one.name])
+            for one in text.parties
+            if one.ideal is not None
+        }
         for given in text.inputs:
             value = dict(use.inputs)[given.name]
-            body += [p.Assign(q, f"{number}:{a}", p.Ref(b)) for q, a, b in _wires(given.name, given.holding, value, have[value], roles)]
+            body += [
+                p.Assign(q, f"{number}:{a}", p.Ref(b))
+                for q, a, b in _wires(given.name, given.holding, value, have[value], roles)
+            ]
         body += [_renamed(line, f"{number}:", roles) for line in text.body]
         for output in text.outputs:
             value = dict(use.outputs)[output.name]
             have[value] = _placed(output.holding, roles)
-            body += [p.Assign(q, b, p.Ref(f"{number}:{a}")) for q, a, b in _wires(output.name, output.holding, value, have[value], roles)]
+            body += [
+                p.Assign(q, b, p.Ref(f"{number}:{a}"))
+                for q, a, b in _wires(output.name, output.holding, value, have[value], roles)
+            ]
     parties = {one.name: one for one in program.parties} | ideal
-    return p.Protocol(f"stage {program.stage}", tuple(parties.values()), program.inputs, program.outputs, tuple(body))
+    return p.Protocol(
+        f"stage {program.stage}", tuple(parties.values()), program.inputs, program.outputs, tuple(body)
+    )
 
 
-def _wires(name: str, holding: p.Holding, value: str, have: p.Holding, roles: dict[str, str]) -> list[tuple[str, str, str]]:
+def _wires(
+    name: str, holding: p.Holding, value: str, have: p.Holding, roles: dict[str, str]
+) -> list[tuple[str, str, str]]:
     """(party, variable of the use, variable of the stage)."""
     if isinstance(holding, p.Shared) and isinstance(have, p.Shared):
         pairs = zip(holding.pieces, have.pieces, strict=True)
-        return [(roles[role], f"{name}.{a.label}", f"{value}.{b.label}") for a, b in pairs for role in a.holders]
+        return [
+            (roles[role], f"{name}.{a.label}", f"{value}.{b.label}") for a, b in pairs for role in a.holders
+        ]
     parties = holding.parties if isinstance(holding, p.Clear) else tuple(roles)
     return [(roles[role], name, value) for role in parties]
 
@@ -599,7 +797,9 @@ def _renamed(line: Any, prefix: str, roles: dict[str, str]) -> Any:
             value = _renamed(value, prefix, roles)
         elif isinstance(value, tuple):
             several = cast("tuple[Any, ...]", value)
-            value = tuple(_renamed(one, prefix, roles) if isinstance(one, msgspec.Struct) else one for one in several)
+            value = tuple(
+                _renamed(one, prefix, roles) if isinstance(one, msgspec.Struct) else one for one in several
+            )
         fields[field] = value
     return msgspec.structs.replace(line, **fields)
 
@@ -620,14 +820,32 @@ def _distances(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> No
 def _owed(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> set[tuple[str, int, str]]:
     """The security that the proofs rest on: of every primitive that takes part, and of streams, at the policy's level."""
     owed = {("placement.knowledge", -1, "step"), ("placement.learns", -1, "step")}
-    owed |= {("placement.leak", -1, f"{program.stage} {told(m)}") for program in lock.documents.programs for m in coalitions(policy)}
-    owed |= {("placement.distance", -1, f"one run of the plan {who}") for who, distance in distances.items() if distance}
-    owed |= {("placement.assumption", -1, one) for program in lock.documents.programs for one in _shared(lock, program)}
+    owed |= {
+        ("placement.leak", -1, f"{program.stage} {told(m)}")
+        for program in lock.documents.programs
+        for m in coalitions(policy)
+    }
+    owed |= {
+        ("placement.distance", -1, f"one run of the plan {who}")
+        for who, distance in distances.items()
+        if distance
+    }
+    if lock.documents.experiment is not None and lock.documents.experiment.budget:
+        owed |= {
+            ("placement.distance", -1, f"the budget {who}") for who, distance in distances.items() if distance
+        }
+    owed |= {
+        ("placement.assumption", -1, one)
+        for program in lock.documents.programs
+        for one in _shared(lock, program)
+    }
     asked = int(policy.security.get("computational", 0))
     for text in lock.documents.protocols:
         for name, bits in _rests_on(text.protocol):
             if bits and bits < asked:
-                raise ReplayError("certificate.assumed", f"`{name}` has {bits} bits, and the policy asks {asked}")
+                raise ReplayError(
+                    "certificate.assumed", f"`{name}` has {bits} bits, and the policy asks {asked}"
+                )
             if text.component:
                 told_of = f"the security of {name}, {bits} bits" if bits else f"the security of {name}"
                 owed.add(("placement.assumption", -1, told_of))
@@ -645,7 +863,11 @@ def _shared(lock: Lock, program: Program) -> set[str]:
 
 
 def _rests_on(text: p.Protocol) -> set[tuple[str, int]]:
-    found = {(one.ideal.name, one.ideal.security) for one in text.parties if one.ideal is not None and _speaks(text, one.name)}
+    found = {
+        (one.ideal.name, one.ideal.security)
+        for one in text.parties
+        if one.ideal is not None and _speaks(text, one.name)
+    }
     if any(isinstance(line, p.Draw) and isinstance(line.via, p.ViaPrf) for line in text.body):
         found.add(("prf", 128))
     return found
@@ -662,9 +884,18 @@ def _pattern(lock: Lock, policy: Policy) -> None:
     asked = ["lengths", *(("stages", "stop") if len(plan.stages) > 1 else ())]
     for party in policy.parties:
         takes_part = any(
-            lock.documents.protocols[use.protocol].component and party in {q for _, q in use.roles} and len(use.roles) > 1
+            lock.documents.protocols[use.protocol].component
+            and party in {q for _, q in use.roles}
+            and len(use.roles) > 1
             for program in lock.documents.programs
             for use in program.uses
         )
-        if takes_part and owners != {party} and any(word not in policy.learns.get(party, ()) for word in asked):
-            raise ReplayError("certificate.program", f"`{party}` takes part and may not learn how long the values are, or what runs")
+        if (
+            takes_part
+            and owners != {party}
+            and any(word not in policy.learns.get(party, ()) for word in asked)
+        ):
+            raise ReplayError(
+                "certificate.program",
+                f"`{party}` takes part and may not learn how long the values are, or what runs",
+            )

@@ -20,7 +20,11 @@ from pllm_lang.catalog.expr import AnyRank, Apply, Attr, Between, Expr, Item, Li
 from pllm_lang.catalog.records import Format
 
 GRIDDED = ("int", "fixed", "ring", "index", "label", "boolean")
-FREE = {"exact": Format("exact", "exact"), "boolean": Format("boolean", "boolean", "0", "1"), "index": Format("index", "index")}
+FREE = {
+    "exact": Format("exact", "exact"),
+    "boolean": Format("boolean", "boolean", "0", "1"),
+    "index": Format("index", "index"),
+}
 
 
 class Names(msgspec.Struct):
@@ -134,7 +138,12 @@ def _applied(expr: Apply, names: Names) -> Fact | None:
         return None if truth is None else f.point(Fraction(truth))
     if fn in ("raw", "nearest", "round_to"):
         return _in_format(fn, args, names)
-    if fn == "where" and (choice := exact(args[0], names)) is not None and not of_entries(args[0], names):
+    if (
+        fn == "where"
+        and len(args) == 3
+        and (choice := exact(args[0], names)) is not None
+        and not of_entries(args[0], names)
+    ):
         return value(args[1] if choice else args[2], names)
     if fn == "polynomial":
         return _polynomial(value(args[0], names), _list(dict(expr.named).get("coefficients"), names))
@@ -151,10 +160,18 @@ def _by_rule(fn: str, args: list[Fact], expr: Apply, names: Names) -> Fact | Non
         whole = exponent is not None and exponent.denominator == 1 and abs(exponent) <= 4096
         if not whole or exponent is None:
             return Fact(args[0].shape)
-        return f.raised(args[0], int(exponent)) if exponent >= 0 else f.divided(f.point(Fraction(1)), f.raised(args[0], -int(exponent)))
+        return (
+            f.raised(args[0], int(exponent))
+            if exponent >= 0
+            else f.divided(f.point(Fraction(1)), f.raised(args[0], -int(exponent)))
+        )
     if fn in CONDITIONS:
         shape = f.joined(args[0].shape, args[-1].shape)
-        return None if shape is None else Fact(shape, _compared(fn, args[0].range, args[-1].range), unit=Fraction(1))
+        return (
+            None
+            if shape is None
+            else Fact(shape, _compared(fn, args[0].range, args[-1].range), unit=Fraction(1))
+        )
     if fn in MOVES:
         return MOVES[fn](args, {key: _parameter(one, names) for key, one in expr.named})
     rule = f.RULES.get(fn)
@@ -188,9 +205,13 @@ def _polynomial(x: Fact | None, coefficients: tuple[Fraction, ...] | None) -> Fa
             slope = n.add(slope, n.mul((one * degree, one * degree), n.power(x.range, degree - 1)))
     if slope is not None and (slope[0] >= 0 or slope[1] <= 0):
         low, high = x.range
-        ends = sorted(sum((c * end**i for i, c in enumerate(coefficients)), Fraction(0)) for end in (low, high))
+        ends = sorted(
+            sum((c * end**i for i, c in enumerate(coefficients)), Fraction(0)) for end in (low, high)
+        )
         total = ends[0], ends[1]
-    unit = None if x.unit is None else f.common(*(abs(c) * x.unit**i for i, c in enumerate(coefficients) if c))
+    unit = (
+        None if x.unit is None else f.common(*(abs(c) * x.unit**i for i, c in enumerate(coefficients) if c))
+    )
     return Fact(x.shape, total, unit=unit)
 
 
@@ -219,7 +240,10 @@ def _permuted(args: list[Fact], params: dict[str, object]) -> Fact | None:
         return None
     shape, rank = tuple(x.shape[axis] for axis in order), len(order)
     norms = {rank - 1: x.rows, rank - 2: x.cols}
-    rows, cols = norms.get(order[-1], f.OPEN) if rank else f.OPEN, norms.get(order[-2], f.OPEN) if rank > 1 else f.OPEN
+    rows, cols = (
+        norms.get(order[-1], f.OPEN) if rank else f.OPEN,
+        norms.get(order[-2], f.OPEN) if rank > 1 else f.OPEN,
+    )
     return Fact(shape, x.range, rows, cols, x.unit, x.peak if rank and order[-1] == rank - 1 else None)
 
 
@@ -244,7 +268,10 @@ def _chained(args: list[Fact], params: dict[str, object]) -> Fact | None:
 
     def norm(along: int) -> f.Norms:
         ends = zip(f.norms(a, along), f.norms(b, along), strict=True)
-        pairs = [n.total(x, y) if axis == len(a.shape) + along else None if x is None or y is None else max(x, y) for x, y in ends]
+        pairs = [
+            n.total(x, y) if axis == len(a.shape) + along else None if x is None or y is None else max(x, y)
+            for x, y in ends
+        ]
         return pairs[0], pairs[1]
 
     shape = (*a.shape[:axis], a.shape[axis] + b.shape[axis], *a.shape[axis + 1 :])
@@ -257,8 +284,12 @@ def _repeated(args: list[Fact], params: dict[str, object]) -> Fact | None:
         return None
     axis %= len(x.shape)
     along = [Fraction(times) if axis == len(x.shape) + end else Fraction(1) for end in (-1, -2)]
-    rows, cols = ((n.product(two, k), n.product(one, k)) for (two, one), k in zip((x.rows, x.cols), along, strict=True))
-    return Fact((*x.shape[:axis], x.shape[axis] * times, *x.shape[axis + 1 :]), x.range, rows, cols, x.unit, x.peak)
+    rows, cols = (
+        (n.product(two, k), n.product(one, k)) for (two, one), k in zip((x.rows, x.cols), along, strict=True)
+    )
+    return Fact(
+        (*x.shape[:axis], x.shape[axis] * times, *x.shape[axis + 1 :]), x.range, rows, cols, x.unit, x.peak
+    )
 
 
 def _rotated(args: list[Fact], _: dict[str, object]) -> Fact:
@@ -269,7 +300,9 @@ def _rotated(args: list[Fact], _: dict[str, object]) -> Fact:
 
 
 def _masked(args: list[Fact], _: dict[str, object]) -> Fact:
-    return Fact(args[0].shape, n.hull(args[0].range, args[-1].range), unit=f.common(args[0].unit, args[-1].unit))
+    return Fact(
+        args[0].shape, n.hull(args[0].range, args[-1].range), unit=f.common(args[0].unit, args[-1].unit)
+    )
 
 
 def _gathered(args: list[Fact], _: dict[str, object]) -> Fact | None:
@@ -312,7 +345,11 @@ def _list(expr: Expr | None, names: Names) -> tuple[Fraction, ...] | None:
 
 
 def _parameter(expr: Expr, names: Names) -> object:
-    return exact(expr, names) if not isinstance(expr, ListOf) and exact(expr, names) is not None else _list(expr, names)
+    return (
+        exact(expr, names)
+        if not isinstance(expr, ListOf) and exact(expr, names) is not None
+        else _list(expr, names)
+    )
 
 
 # ---- conditions, in Kleene's three values ----
@@ -337,7 +374,11 @@ def holds(expr: Expr, names: Names) -> bool | None:
             return _comparison(fn, left, right, names)
         case _:
             found = value(expr, names)
-            return None if found is None or found.range is None else _truth(_compared("!=", found.range, (Fraction(0), Fraction(0))))
+            return (
+                None
+                if found is None or found.range is None
+                else _truth(_compared("!=", found.range, (Fraction(0), Fraction(0))))
+            )
 
 
 def _comparison(fn: str, left: Expr, right: Expr, names: Names) -> bool | None:

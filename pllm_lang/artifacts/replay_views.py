@@ -105,14 +105,23 @@ def entrywise(x: Sum, y: Sum) -> Sum:
         kept = sorted(set(own) if x.modulus == 2 else own, key=repr)  # v * v = v for bits
         return ONE if not kept else kept[0] if len(kept) == 1 else ("*", tuple(kept))
 
-    return make(x.modulus, x.shape, ((factor(a, b), c * d) for a, c in x.terms.items() for b, d in y.terms.items()))
+    return make(
+        x.modulus, x.shape, ((factor(a, b), c * d) for a, c in x.terms.items() for b, d in y.terms.items())
+    )
 
 
 def matrix(x: Sum, y: Sum) -> Sum:
-    if x.modulus != y.modulus or x.shape[-1:] != y.shape[-2:-1] or x.shape[:-2] not in (y.shape[:-2],) or len(x.shape) < 2:
+    if (
+        x.modulus != y.modulus
+        or x.shape[-1:] != y.shape[-2:-1]
+        or x.shape[:-2] not in (y.shape[:-2],)
+        or len(x.shape) < 2
+    ):
         raise ReplayError("certificate.program", "matrices that do not fit are multiplied")
     inner, shape = x.shape[-1], (*x.shape[:-1], y.shape[-1])
-    parts = ((("@", inner, x.shape, y.shape, a, b), c * d) for a, c in x.terms.items() for b, d in y.terms.items())
+    parts = (
+        (("@", inner, x.shape, y.shape, a, b), c * d) for a, c in x.terms.items() for b, d in y.terms.items()
+    )
     return make(x.modulus, shape, parts)
 
 
@@ -144,7 +153,9 @@ def _moved(expr: Any, x: Sum) -> Sum:
         case p.Sum():
             return _mapped(x, ("sum", expr.axis, x.shape), (*x.shape[: expr.axis], *x.shape[expr.axis + 1 :]))
         case _:
-            return _mapped(x, ("spread", expr.axis, expr.size), (*x.shape[: expr.axis], expr.size, *x.shape[expr.axis :]))
+            return _mapped(
+                x, ("spread", expr.axis, expr.size), (*x.shape[: expr.axis], expr.size, *x.shape[expr.axis :])
+            )
     return _mapped(x, data, (*x.shape[: expr.axis], count, *x.shape[expr.axis + 1 :]))
 
 
@@ -206,7 +217,10 @@ def replaced(x: Sum, name: str, value: Sum) -> Sum:
     """The sum with a value in place of an atom, everywhere."""
     if name not in names_in(x):
         return x
-    return plus(Sum(x.modulus, x.shape, {}), *(times(c, _rebuilt(f, name, value, x.modulus, x.shape)) for f, c in x.terms.items()))
+    return plus(
+        Sum(x.modulus, x.shape, {}),
+        *(times(c, _rebuilt(f, name, value, x.modulus, x.shape)) for f, c in x.terms.items()),
+    )
 
 
 def _rebuilt(x: Factor, name: str, value: Sum, modulus: int, shape: tuple[p.Dim, ...]) -> Sum:
@@ -224,7 +238,9 @@ def _rebuilt(x: Factor, name: str, value: Sum, modulus: int, shape: tuple[p.Dim,
                 out = entrywise(out, one)
             return out
         case "@":
-            return matrix(_rebuilt(x[4], name, value, modulus, x[2]), _rebuilt(x[5], name, value, modulus, x[3]))
+            return matrix(
+                _rebuilt(x[4], name, value, modulus, x[2]), _rebuilt(x[5], name, value, modulus, x[3])
+            )
         case "map":
             inner = _rebuilt(x[2], name, value, modulus, _before(x))
             return _mapped(inner, x[1], x[3])
@@ -298,7 +314,9 @@ def run(protocol: p.Protocol) -> Run:
 
 def _named(out: Run, *names: str) -> None:
     """An atom is told by its name, so no two things may have one."""
-    if any(HIDDEN in name or name in out.level or name in out.draws for name in names) or len(set(names)) < len(names):
+    if any(HIDDEN in name or name in out.level or name in out.draws for name in names) or len(
+        set(names)
+    ) < len(names):
         raise ReplayError("certificate.program", f"`{names[0]}` names two things", out.protocol.name)
 
 
@@ -310,7 +328,9 @@ def _give(out: Run, given: p.Input) -> None:
         for piece, name in pieces:
             out.level[name] = LEVEL[given.lifetime]
             out.held |= {(party, name): atom(name, given.type) for party in piece.holders}
-        out.values[given.name] = plus(*(times(piece.coefficient, atom(name, given.type)) for piece, name in pieces))
+        out.values[given.name] = plus(
+            *(times(piece.coefficient, atom(name, given.type)) for piece, name in pieces)
+        )
         return
     _named(out, given.name)
     out.level[given.name] = LEVEL[given.lifetime]
@@ -330,7 +350,11 @@ def _line(out: Run, line: p.Statement) -> None:
             out.held[line.party, line.target] = evaluate(line.value, lambda name: out.get(line.party, name))
         case p.Send() if line.name in out.keys:
             if line.sender not in out.keys[line.name][0]:
-                raise ReplayError("certificate.program", f"`{line.sender}` sends a key that it does not hold", out.protocol.name)
+                raise ReplayError(
+                    "certificate.program",
+                    f"`{line.sender}` sends a key that it does not hold",
+                    out.protocol.name,
+                )
             out.keys[line.name][0].update(line.receivers)
         case p.Send():
             value = out.get(line.sender, line.name)
@@ -338,18 +362,34 @@ def _line(out: Run, line: p.Statement) -> None:
             out.held |= {(party, line.name): value for party in line.receivers}
         case p.Check():
             if evaluate(line.value, lambda name: out.get(line.party, name)).terms:
-                raise ReplayError("certificate.beyond", "a check of a value that is not always 0 tells something", out.protocol.name)
+                raise ReplayError(
+                    "certificate.beyond",
+                    "a check of a value that is not always 0 tells something",
+                    out.protocol.name,
+                )
         case p.Bundle():
             lives = {name: one.level for name, one in out.draws.items()}
             if any(lives.get(member, LEVEL["execution"]) < LEVEL["execution"] for member in line.members):
-                raise ReplayError("certificate.program", f"`{line.name}` is one-use and outlives an execution", out.protocol.name)
+                raise ReplayError(
+                    "certificate.program",
+                    f"`{line.name}` is one-use and outlives an execution",
+                    out.protocol.name,
+                )
         case _:
-            raise ReplayError("certificate.beyond", "replay follows no branches and no loops of unknown length", out.protocol.name)
+            raise ReplayError(
+                "certificate.beyond",
+                "replay follows no branches and no loops of unknown length",
+                out.protocol.name,
+            )
 
 
 def _keys_held(out: Run, party: str, expr: p.Expr) -> None:
-    if isinstance(expr, p.Call) and any(key not in out.keys or party not in out.keys[key][0] for key in expr.keys):
-        raise ReplayError("certificate.program", f"`{party}` does not hold a key that it uses", out.protocol.name)
+    if isinstance(expr, p.Call) and any(
+        key not in out.keys or party not in out.keys[key][0] for key in expr.keys
+    ):
+        raise ReplayError(
+            "certificate.program", f"`{party}` does not hold a key that it uses", out.protocol.name
+        )
     for field in expr.__struct_fields__:
         inner = getattr(expr, field)
         for one in cast("tuple[Any, ...]", inner if isinstance(inner, tuple) else (inner,)):
@@ -363,14 +403,20 @@ def _draw(out: Run, line: p.Draw) -> None:
     if isinstance(line.via, p.ViaPrf):
         key, label = line.via.key, line.via.label
         if key not in out.keys or not known <= out.keys[key][0]:
-            raise ReplayError("certificate.program", f"`{line.name}` is expanded without its key", out.protocol.name)
+            raise ReplayError(
+                "certificate.program", f"`{line.name}` is expanded without its key", out.protocol.name
+            )
         known, lives = out.keys[key]
         if (key, label) in out.streams or ("counter" not in label and level > lives):
             raise ReplayError("certificate.program", f"`{line.name}` repeats a stream", out.protocol.name)
         out.streams[key, label] = line.name
         level = max(level, lives) if "counter" in label else lives
     _named(out, line.name)
-    bits = line.type.number.bits if isinstance(line.type.number, p.Integer) and not line.type.number.signed else 0
+    bits = (
+        line.type.number.bits
+        if isinstance(line.type.number, p.Integer) and not line.type.number.signed
+        else 0
+    )
     drawn = out.draws[line.name] = Drawn(atom(line.name, line.type), known, level, bits)
     out.held |= {(party, line.name): drawn.value for party in line.holders}
 
@@ -383,9 +429,15 @@ def proves_outputs(out: Run) -> None:
             continue
         meaning = evaluate(output.meaning, lambda name: out.values[name])
         got = _recombined(out, output)
-        exact = got.key() == meaning.key() if not output.scale_bits and not output.error else _truncated(out, output, got, meaning)
+        exact = (
+            got.key() == meaning.key()
+            if not output.scale_bits and not output.error
+            else _truncated(out, output, got, meaning)
+        )
         if not exact:
-            raise ReplayError("certificate.meaning", f"`{output.name}` is not shown to be what it means", out.protocol.name)
+            raise ReplayError(
+                "certificate.meaning", f"`{output.name}` is not shown to be what it means", out.protocol.name
+            )
 
 
 def _recombined(out: Run, output: p.Output) -> Sum:
@@ -394,13 +446,21 @@ def _recombined(out: Run, output: p.Output) -> Sum:
     def agreed(holders: Iterable[str], name: str) -> Sum:
         found = [out.get(party, name) for party in holders]
         if not found or any(one.key() != found[0].key() for one in found):
-            raise ReplayError("certificate.meaning", f"the holders of `{name}` do not hold the same", out.protocol.name)
+            raise ReplayError(
+                "certificate.meaning", f"the holders of `{name}` do not hold the same", out.protocol.name
+            )
         return found[0]
 
     if isinstance(output.holding, p.Shared):
         pieces = output.holding.pieces
-        return plus(*(times(one.coefficient, agreed(one.holders, f"{output.name}.{one.label}")) for one in pieces))
-    holders = output.holding.parties if isinstance(output.holding, p.Clear) else [q for q in parties if (q, output.name) in out.held]
+        return plus(
+            *(times(one.coefficient, agreed(one.holders, f"{output.name}.{one.label}")) for one in pieces)
+        )
+    holders = (
+        output.holding.parties
+        if isinstance(output.holding, p.Clear)
+        else [q for q in parties if (q, output.name) in out.held]
+    )
     return agreed(holders, output.name)
 
 
@@ -408,16 +468,34 @@ def _truncated(out: Run, output: p.Output, got: Sum, meaning: Sum) -> bool:
     """The lemma of `docs/soundness.md` for an integer mask: floor(P) - floor(M) + K with P - M = meaning - K 2^f, M a draw
     below 2^bits, 0 <= meaning - K 2^f + M < m: within one unit of meaning / 2^f."""
     f, m = output.scale_bits, got.modulus
-    shifts = {c: factor for factor, c in got.terms.items() if factor[0] == "call" and factor[1] == ("shift", f, False)}
+    shifts = {
+        c: factor
+        for factor, c in got.terms.items()
+        if factor[0] == "call" and factor[1] == ("shift", f, False)
+    }
     extra = got.terms.get(ONE, 0)
     extra -= m if 2 * extra > m else 0
-    if output.error < 1 or not m or len(shifts) + (ONE in got.terms) != len(got.terms) or sorted(shifts) != [1, m - 1]:
+    if (
+        output.error < 1
+        or not m
+        or len(shifts) + (ONE in got.terms) != len(got.terms)
+        or sorted(shifts) != [1, m - 1]
+    ):
         return False
     (p_sum,), (m_sum,) = ([Sum(a, s, dict(t)) for a, s, t in shifts[c][2]] for c in (1, m - 1))
     draw = next((d for d in out.draws.values() if d.value.key() == m_sum.key()), None)
-    gap = plus(p_sum, times(-1, cast_back(m_sum, m)), times(-1, meaning)) if p_sum.modulus == m and p_sum.shape == meaning.shape else None
+    gap = (
+        plus(p_sum, times(-1, cast_back(m_sum, m)), times(-1, meaning))
+        if p_sum.modulus == m and p_sum.shape == meaning.shape
+        else None
+    )
     width = range_of(out, meaning, output.meaning)
-    if draw is None or not draw.bits or gap is None or gap.terms != make(m, gap.shape, [(ONE, -extra << f)]).terms:
+    if (
+        draw is None
+        or not draw.bits
+        or gap is None
+        or gap.terms != make(m, gap.shape, [(ONE, -extra << f)]).terms
+    ):
         return False
     offset = -extra << f
     return width is not None and offset >= width and (1 << draw.bits) + width + offset <= m
@@ -428,7 +506,11 @@ def range_of(out: Run, x: Sum, meaning: p.Expr | None = None) -> int | None:
     stated = {given.name: given for given in out.protocol.inputs}
     if isinstance(meaning, p.Ref) and meaning.name in stated:
         return 1 << stated[meaning.name].range_bits if stated[meaning.name].range_bits else None
-    sizes = {name: 1 << one.range_bits for name, one in stated.items() if one.range_bits and not isinstance(one.holding, p.Shared)}
+    sizes = {
+        name: 1 << one.range_bits
+        for name, one in stated.items()
+        if one.range_bits and not isinstance(one.holding, p.Shared)
+    }
     sizes |= {HIDDEN + name: 1 << one.range_bits for name, one in stated.items() if one.range_bits}
     sizes |= {name: 1 << one.bits for name, one in out.draws.items() if one.bits}
     total = 0
@@ -497,7 +579,11 @@ def _frame(out: Run, members: frozenset[str]) -> Frame:
     known |= {name for name, one in out.draws.items() if one.holders & members}
     masks = {name: one for name, one in out.draws.items() if name not in known}
     levels = {**out.level, **{name: one.level for name, one in out.draws.items()}}
-    seen = [value for sender, receivers, _, value in out.sent if sender not in members and members & set(receivers)]
+    seen = [
+        value
+        for sender, receivers, _, value in out.sent
+        if sender not in members and members & set(receivers)
+    ]
     frame = Frame(out, members, known, masks, levels, dict(enumerate(seen)), [])
     for given in out.protocol.inputs:
         if isinstance(given.holding, p.Shared):
@@ -514,8 +600,14 @@ def _tie(frame: Frame, given: p.Input, holding: p.Shared) -> None:
         return
     last, value = units[-1], HIDDEN + given.name
     frame.levels[value] = LEVEL[given.lifetime]
-    others = [times(-one.coefficient, atom(f"{given.name}.{one.label}", given.type)) for one in holding.pieces if one != last]
-    _everywhere(frame, f"{given.name}.{last.label}", times(last.coefficient, plus(atom(value, given.type), *others)))
+    others = [
+        times(-one.coefficient, atom(f"{given.name}.{one.label}", given.type))
+        for one in holding.pieces
+        if one != last
+    ]
+    _everywhere(
+        frame, f"{given.name}.{last.label}", times(last.coefficient, plus(atom(value, given.type), *others))
+    )
 
 
 def _everywhere(frame: Frame, name: str, value: Sum) -> None:
@@ -528,11 +620,17 @@ def _learnt(out: Run, frame: Frame) -> list[tuple[str, Sum]]:
     found: list[tuple[str, Sum]] = []
     for output in out.protocol.outputs:
         mine = [q for q in sorted(frame.members) if (q, output.name) in out.held]
-        to_members = isinstance(output.holding, p.Public) or (isinstance(output.holding, p.Clear) and frame.members & set(output.holding.parties))
+        to_members = isinstance(output.holding, p.Public) or (
+            isinstance(output.holding, p.Clear) and frame.members & set(output.holding.parties)
+        )
         if not to_members or not mine:
             continue
         exact = output.meaning is not None and not output.scale_bits and not output.error
-        value = evaluate(output.meaning, lambda name: out.values[name]) if exact and output.meaning is not None else out.get(mine[0], output.name)
+        value = (
+            evaluate(output.meaning, lambda name: out.values[name])
+            if exact and output.meaning is not None
+            else out.get(mine[0], output.name)
+        )
         if not names_in(value) & set(out.draws):
             found.append((output.name, value))
     return found
@@ -569,7 +667,9 @@ def _move(frame: Frame, move: Move) -> None:
     drawn = frame.masks.get(move.draw)
 
     def refuse(why: str) -> ReplayError:
-        return ReplayError("certificate.view", f"`{move.draw}` does not hide message {move.term}: {why}", where)
+        return ReplayError(
+            "certificate.view", f"`{move.draw}` does not hide message {move.term}: {why}", where
+        )
 
     if term is None:
         raise refuse("there is no such message, or it was used before")
@@ -592,7 +692,9 @@ def _move(frame: Frame, move: Move) -> None:
     frame.known.add(fresh)
     frame.levels[fresh] = drawn.level
     del frame.terms[move.term], frame.masks[move.draw]
-    solved = inverse(value(Sum(0, term.shape, {("atom", fresh, 0 if move.distance else term.modulus, term.shape): 1})))
+    solved = inverse(
+        value(Sum(0, term.shape, {("atom", fresh, 0 if move.distance else term.modulus, term.shape): 1}))
+    )
     _everywhere(frame, move.draw, solved)
     frame.terms = {number: _unknown(frame, one) for number, one in frame.terms.items()}
 
@@ -614,12 +716,20 @@ def _ring_mask(move: Move, drawn: Drawn, c: int, rest: Sum, term: Sum, refuse: R
     return lambda seen: times(pow(unit, -1, modulus), plus(cast_back(seen, modulus), less))
 
 
-def _integer_mask(frame: Frame, move: Move, drawn: Drawn, c: int, rest: Sum, term: Sum, refuse: Refuse) -> Solved:
+def _integer_mask(
+    frame: Frame, move: Move, drawn: Drawn, c: int, rest: Sum, term: Sum, refuse: Refuse
+) -> Solved:
     """`v + r`, r uniform below 2^bits and |v| < 2^e: at most 2^(e - bits) an entry; the other messages take r = u - v."""
     modulus = term.modulus
     sign = 1 if c == 1 else -1 if c in (-1, modulus - 1) else 0
     width = range_of(frame.run, rest)
-    if not drawn.bits or not sign or move.modulus != "0" or int(move.coefficient) != sign or move.divided != "1":
+    if (
+        not drawn.bits
+        or not sign
+        or move.modulus != "0"
+        or int(move.coefficient) != sign
+        or move.divided != "1"
+    ):
         raise refuse("(b) it is no integer mask of this message")
     if width is None or (1 << drawn.bits) < width << move.distance:
         raise refuse("what it hides is not shown to be so small")
@@ -629,7 +739,12 @@ def _integer_mask(frame: Frame, move: Move, drawn: Drawn, c: int, rest: Sum, ter
     for number, other in frame.terms.items():
         inside = {f for f in other.terms if any(one[1] == move.draw for one in atoms(f))}
         hidden = any(move.draw in names_in(Sum(0, (), {call: 1})) for f in inside for call in calls(f))
-        if number != move.term and inside and rings and (hidden or not other.modulus or any(r % other.modulus for r in rings)):
+        if (
+            number != move.term
+            and inside
+            and rings
+            and (hidden or not other.modulus or any(r % other.modulus for r in rings))
+        ):
             raise refuse("another message uses it in a way that needs more than its residue")
     count = prod(dim for dim in term.shape if isinstance(dim, int))
     frame.distance += Fraction(count, 1 << move.distance)

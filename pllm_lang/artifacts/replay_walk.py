@@ -23,7 +23,7 @@ from pllm_lang.artifacts.replay_numbers import Range, Size
 from pllm_lang.artifacts.replay_read import ReplayError, record_of
 from pllm_lang.artifacts.replay_terms import Names
 from pllm_lang.catalog.expr import AnyRank, Apply, Between, Expr, Item, ListOf, Num, Ref, Text
-from pllm_lang.catalog.records import Clause, Component, Format, Operator, OperandSpec
+from pllm_lang.catalog.records import Clause, Component, Format, OperandSpec, Operator
 from pllm_lang.ir.plan import (
     Bound,
     Constant,
@@ -56,7 +56,7 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Walked(msgspec.Struct):
-    """`owed` is every obligation met; `facts` what is known of each step's operands, by the step's number."""
+    """`owed` is every obligation met; `reach` bounds the operands of each step, over all its turns, by the step's number."""
 
     lock: Lock
     stated: dict[int, list[tuple[Row, ...]]]
@@ -64,7 +64,7 @@ class Walked(msgspec.Struct):
     number: dict[int, int]
     values: dict[int, Value]
     owed: set[Owed]
-    operands: dict[int, list[Value]]
+    reach: dict[int, list[Range]]
     failures: list[tuple[Size, int]]
     records: dict[str, Any]
     first: int = -1
@@ -133,7 +133,9 @@ def _stated_range(given: Input | Weight | State, limit: Range) -> None:
 
 
 def _ends(bounds: tuple[Bound, ...]) -> tuple[Size, Size]:
-    lows = [n.number(b.limit) * (-1 if b.slot == "max_abs" else 1) for b in bounds if b.slot in ("min", "max_abs")]
+    lows = [
+        n.number(b.limit) * (-1 if b.slot == "max_abs" else 1) for b in bounds if b.slot in ("min", "max_abs")
+    ]
     highs = [n.number(b.limit) for b in bounds if b.slot in ("max", "max_abs")]
     return max(lows, default=None), min(highs, default=None)
 
@@ -142,7 +144,10 @@ def _with_bounds(fact: Fact, bounds: tuple[Bound, ...]) -> Fact:
     """What is stated is taken as true; that it is possible, or only assumed, is the plan's own affair."""
     low, high = _ends(bounds)
     if fact.range is not None:
-        low, high = max(x for x in (low, fact.range[0]) if x is not None), min(x for x in (high, fact.range[1]) if x is not None)
+        low, high = (
+            max(x for x in (low, fact.range[0]) if x is not None),
+            min(x for x in (high, fact.range[1]) if x is not None),
+        )
     found = (low, high) if low is not None and high is not None and low <= high else fact.range
     fact = msgspec.structs.replace(fact, range=found)
     for bound in bounds:
@@ -161,7 +166,11 @@ def _with_norm(fact: Fact, slot: str, limit: Fraction, square: Size = None) -> F
 def _constant(constant: Constant) -> Fact:
     entries = [n.number(entry) for entry in constant.entries]
     unit = f.common(*(abs(e) for e in entries if e)) or Fraction(1)
-    return Fact(constant.type.shape, (min(entries), max(entries)), unit=unit) if entries else Fact(constant.type.shape)
+    return (
+        Fact(constant.type.shape, (min(entries), max(entries)), unit=unit)
+        if entries
+        else Fact(constant.type.shape)
+    )
 
 
 # ---- nodes ----
@@ -209,9 +218,16 @@ def _write(walked: Walked, write: StateWrite) -> None:
     promised, written = _value(walked, key).fact, _value(walked, write.value).fact
     fits = [n.within(written.range, promised.range)]
     for axis, side in ((-1, promised.rows), (-2, promised.cols)):
-        fits += [limit is None or (x is not None and x <= limit) for limit, x in zip(side, f.norms(written, axis), strict=True)]
+        fits += [
+            limit is None or (x is not None and x <= limit)
+            for limit, x in zip(side, f.norms(written, axis), strict=True)
+        ]
     if not all(fits):
-        raise ReplayError("certificate.bound", "what is written to a state leaves what the state promises", f"%{write.value}")
+        raise ReplayError(
+            "certificate.bound",
+            "what is written to a state leaves what the state promises",
+            f"%{write.value}",
+        )
     if any(b.slot == "error" for s in walked.lock.documents.ir.states if s.value == key for b in s.bounds):
         raise ReplayError("certificate.beyond", "replay follows no errors, and a state states one")
     walked.owed.add(("bounds.state", write.value))
@@ -221,7 +237,9 @@ def _requirement(walked: Walked, node: Requirement) -> None:
     if "failure" in t.named_in(node.condition):
         return
     names = Names({f"%v{value}": one.fact for value, one in walked.values.items()})
-    names.formats = {f"%v{v}": form_of(walked.lock, one.type) for v, one in walked.values.items() if one.type.format >= 0}
+    names.formats = {
+        f"%v{v}": form_of(walked.lock, one.type) for v, one in walked.values.items() if one.type.format >= 0
+    }
     _truly(node.condition, names, "a requirement of the plan")
     every = [node for stage in walked.lock.documents.ir.stages for node in _requirements(stage.body)]
     walked.owed.add(("bounds.requirement", -1 - next(i for i, one in enumerate(every) if one is node)))
@@ -230,7 +248,13 @@ def _requirement(walked: Walked, node: Requirement) -> None:
 def _requirements(body: tuple[Node, ...]) -> list[Requirement]:
     found: list[Requirement] = []
     for node in body:
-        found += _requirements(node.body) if isinstance(node, Repeat) else [node] if isinstance(node, Requirement) else []
+        found += (
+            _requirements(node.body)
+            if isinstance(node, Repeat)
+            else [node]
+            if isinstance(node, Requirement)
+            else []
+        )
     return found
 
 
@@ -238,7 +262,12 @@ def _truly(condition: Expr, names: Names, what: str) -> None:
     if not t.holds(condition, names):
         error = "error" in _functions(condition)
         code = "certificate.beyond" if error else "certificate.bound"
-        raise ReplayError(code, f"{what} speaks of an error, which replay does not follow" if error else f"{what} does not follow")
+        raise ReplayError(
+            code,
+            f"{what} speaks of an error, which replay does not follow"
+            if error
+            else f"{what} does not follow",
+        )
 
 
 def _functions(expr: Expr) -> set[str]:
@@ -269,7 +298,8 @@ def _step(walked: Walked, step: Step) -> None:
     if not isinstance(operator, Operator) or len(step.operands) != len(operator.operands) or not step.results:
         raise ReplayError("certificate.plan", f"the lock holds no operator `{step.operator}` for this step")
     values = [_value(walked, operand) for operand in step.operands]
-    walked.operands[number] = values
+    before = walked.reach.get(number, [held.fact.range for held in values])
+    walked.reach[number] = [n.hull(x, held.fact.range) for x, held in zip(before, values, strict=True)]
     view = _View(walked, step, operator, component, values, _names(walked, step, operator, component, values))
     derived = [_derived(view, spec) for spec in operator.results]
     view.names.facts |= {spec.name: fact for spec, fact in zip(operator.results, derived, strict=True)}
@@ -311,7 +341,10 @@ def _names(
     for spec, type_ in zip(operator.results, step.types, strict=True):
         names.formats[spec.name] = form_of(walked.lock, type_)
     own = step.use.params if component is not None and step.use is not None else ()
-    for name, given in (*step.params, *((k, v) for k, v in own if k not in names.facts and k not in dict(step.params))):
+    for name, given in (
+        *step.params,
+        *((k, v) for k, v in own if k not in names.facts and k not in dict(step.params)),
+    ):
         _parameter(walked, name, given, names)
     parties = [len(held.place.parties) for held in values if held.place.kind == "shared"]
     roles = {party for _, party in step.use.roles} if step.use is not None else set[str]()
@@ -330,7 +363,9 @@ def _bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> No
         if isinstance(dim, AnyRank):
             names.lists.setdefault(dim.name, shape[i : i + extra])
         elif isinstance(dim, Ref):
-            names.exact.setdefault(dim.name, Fraction(shape[i if spread is None or i < spread else i + extra - 1]))
+            names.exact.setdefault(
+                dim.name, Fraction(shape[i if spread is None or i < spread else i + extra - 1])
+            )
 
 
 def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
@@ -363,7 +398,12 @@ def _derived(view: _View, spec: OperandSpec) -> Fact:
     error: Size = Fraction(0)
     low = high = None
     records = (view.operator,) if view.component is None else (view.operator, view.component)
-    claims = [c for one in records for clause in one.ensures if (c := _claim(clause)) is not None and c[1] == spec.name]
+    claims = [
+        c
+        for one in records
+        for clause in one.ensures
+        if (c := _claim(clause)) is not None and c[1] == spec.name
+    ]
     for slot, _, op, limit in claims:
         found = t.value(limit, view.names)
         bound = None if found is None else found.range
@@ -406,7 +446,11 @@ def _sharpened(fact: Fact, claim: tuple[str, str, str, Expr], names: Names) -> F
         high = up if high is None else min(high, up)
     if slot == "min" and down is not None:
         low = down if low is None else max(low, down)
-    return fact if low is None or high is None or low > high else msgspec.structs.replace(fact, range=(low, high))
+    return (
+        fact
+        if low is None or high is None or low > high
+        else msgspec.structs.replace(fact, range=(low, high))
+    )
 
 
 def _widened(fact: Fact, error: Size) -> Fact:
@@ -430,16 +474,28 @@ def _stored(view: _View, position: int, fact: Fact) -> Fact:
     form, step = view.form(position), t.step_of(view.form(position))
     name = view.operator.results[position].name
     if step is not None and (fact.unit is None or (fact.unit / step).denominator != 1):
-        says = () if view.component is None else (c for clause in view.component.ensures if (c := _claim(clause)) is not None)
+        says = (
+            ()
+            if view.component is None
+            else (c for clause in view.component.ensures if (c := _claim(clause)) is not None)
+        )
         if any(slot == "error" and result == name for slot, result, _, _ in says):
             fact = msgspec.structs.replace(fact, unit=step)
         elif view.clear() or view.component is None:
             x = fact.range
-            fact = Fact(fact.shape, None if x is None else (x[0] // step * step, -(-x[1] // step) * step), unit=step)
+            fact = Fact(
+                fact.shape, None if x is None else (x[0] // step * step, -(-x[1] // step) * step), unit=step
+            )
         else:
-            raise ReplayError("certificate.bound", "a result is off its grid and nothing says how it is rounded", f"step {view.walked.number[id(view.step)]}")
+            raise ReplayError(
+                "certificate.bound",
+                "a result is off its grid and nothing says how it is rounded",
+                f"step {view.walked.number[id(view.step)]}",
+            )
     if form.kind != "float" and not n.within(fact.range, t.held_by(form)):
-        raise ReplayError("certificate.bound", "a result leaves its format", f"step {view.walked.number[id(view.step)]}")
+        raise ReplayError(
+            "certificate.bound", "a result leaves its format", f"step {view.walked.number[id(view.step)]}"
+        )
     return _with_bounds(fact, tuple(b for b in view.step.assumes if b.result == position))
 
 
@@ -454,7 +510,9 @@ def _stated(walked: Walked, number: int, shown: list[Fact]) -> list[Fact]:
         if len(rows) == len(shown) == len(follows) and (best is None or width < best[0]):
             best = width, place, follows
     if best is None:
-        raise ReplayError("certificate.facts", "no statement about its results follows from its operands", f"step {number}")
+        raise ReplayError(
+            "certificate.facts", "no statement about its results follows from its operands", f"step {number}"
+        )
     walked.used.add((number, best[1]))
     return best[2]
 
@@ -471,12 +529,18 @@ def _claimed(row: Row, shown: Fact, number: int) -> Fact | None:
     except (ValueError, ZeroDivisionError):
         raise ReplayError("certificate.facts", "it states a number that is none", f"step {number}") from None
     if (low is None) != (high is None) or (unit is not None and unit <= 0):
-        raise ReplayError("certificate.facts", "it states half a range, or a grid of no width", f"step {number}")
+        raise ReplayError(
+            "certificate.facts", "it states half a range, or a grid of no width", f"step {number}"
+        )
     found = None if low is None or high is None else (low, high)
     on_grid = unit is None or (shown.unit is not None and (shown.unit / unit).denominator == 1)
     follows = [n.within(shown.range, found), on_grid]
     for axis, stated in ((-1, rows), (-2, cols)):
-        follows += [y is None or (x is not None and x <= y) for x, y in zip(f.norms(shown, axis), stated, strict=True)]
+        if stated != f.OPEN:
+            follows += [
+                y is None or (x is not None and x <= y)
+                for x, y in zip(f.norms(shown, axis), stated, strict=True)
+            ]
     return f.settled(Fact(shown.shape, found, rows, cols, unit, shown.peak)) if all(follows) else None
 
 
@@ -490,7 +554,9 @@ def _judge(view: _View, derived: list[Fact]) -> None:
     if component is not None:
         owed.add(("coverage.no_component", first))
         _covered(view, component, first, where)
-    for result, type_, fact, position in zip(step.results, step.types, derived, range(len(derived)), strict=True):
+    for result, type_, fact, position in zip(
+        step.results, step.types, derived, range(len(derived)), strict=True
+    ):
         form = form_of(walked.lock, type_)
         if form.kind not in UNBOUNDED and not (form.kind == "exact" and view.clear()):
             if fact.range is None:
@@ -525,25 +591,44 @@ def _covered(view: _View, component: Component, first: int, where: str) -> None:
     operator = step.operator.rpartition(".")[2]
     if step.use is not None and step.use.key != CLEAR:
         if component.kind != "method" or not {step.operator, operator} & set(component.implements):
-            raise ReplayError("certificate.coverage", f"`{component.name}` is no method for `{operator}`", where)
+            raise ReplayError(
+                "certificate.coverage", f"`{component.name}` is no method for `{operator}`", where
+            )
         walked.owed.add(("coverage.wrong_operator", first))
     policy = walked.lock.documents.policy
-    if component.n_parties is not None and not ("n_parties" not in names.exact and policy is None and component.roles):
+    if component.n_parties is not None and not (
+        "n_parties" not in names.exact and policy is None and component.roles
+    ):
         wanted = component.n_parties
         several = isinstance(wanted, ListOf | Between)
-        _truly(Apply("in" if several else "==", (Ref("n_parties"), wanted)), names, f"the number of parties of `{component.name}`")
+        _truly(
+            Apply("in" if several else "==", (Ref("n_parties"), wanted)),
+            names,
+            f"the number of parties of `{component.name}`",
+        )
         walked.owed.add(("coverage.party_count", first))
     _carried(view, component, where)
     modulus = _carrier(view, component)
     for clause in component.intermediates:
         found = t.value(clause.expr, names)
-        if modulus is None or found is None or found.range is None or not n.within(found.range, centred(modulus)):
-            raise ReplayError("certificate.bound", f"the intermediate `{clause.name}` is not shown to fit its ring", where)
+        if (
+            modulus is None
+            or found is None
+            or found.range is None
+            or not n.within(found.range, centred(modulus))
+        ):
+            raise ReplayError(
+                "certificate.bound", f"the intermediate `{clause.name}` is not shown to fit its ring", where
+            )
         walked.owed.add(("bounds.intermediate", first))
     if component.failure is not None:
         each = t.value(component.failure, names)
-        chance = None if each is None or each.range is None else min(max(each.range[1], Fraction(0)), Fraction(1))
-        walked.failures.append((n.product(chance, Fraction(sum(prod(type_.shape) for type_ in step.types))), 1))
+        chance = (
+            None if each is None or each.range is None else min(max(each.range[1], Fraction(0)), Fraction(1))
+        )
+        walked.failures.append(
+            (n.product(chance, Fraction(sum(prod(type_.shape) for type_ in step.types))), 1)
+        )
 
 
 def centred(modulus: int) -> Range:
@@ -557,7 +642,10 @@ def _carried(view: _View, component: Component, where: str) -> None:
     if component.carrier is not None and ring_of(component.carrier, view.names) is None:
         raise ReplayError("certificate.bound", f"the carrier of `{component.name}` is no ring", where)
     typed = [(s, v.type, v.fact, True) for s, v in zip(view.operator.operands, view.values, strict=True)]
-    typed += [(s, y, view.names.facts[s.name], False) for s, y in zip(view.operator.results, view.step.types, strict=True)]
+    typed += [
+        (s, y, view.names.facts[s.name], False)
+        for s, y in zip(view.operator.results, view.step.types, strict=True)
+    ]
     for spec, type_, fact, entering in typed:
         form, ring = form_of(view.walked.lock, type_), own.get(spec.name) or component.carrier
         modulus = None if ring is None else ring_of(ring, view.names)
@@ -565,9 +653,15 @@ def _carried(view: _View, component: Component, where: str) -> None:
             if not entering and form.kind in ("exact", "float") and not view.clear():
                 raise ReplayError("certificate.bound", "nothing says in what ring a result lies", where)
             continue
-        whole = form.kind != "float" and (form.kind != "exact" or (fact.unit is not None and fact.unit.denominator == 1))
+        whole = form.kind != "float" and (
+            form.kind != "exact" or (fact.unit is not None and fact.unit.denominator == 1)
+        )
         scale = Fraction(2) ** form.frac
-        if (entering and not whole) or fact.range is None or not n.within(n.mul(fact.range, (scale, scale)), centred(modulus)):
+        if (
+            (entering and not whole)
+            or fact.range is None
+            or not n.within(n.mul(fact.range, (scale, scale)), centred(modulus))
+        ):
             raise ReplayError("certificate.bound", f"`{spec.name}` is not shown to fit the ring", where)
         view.walked.owed.add(("bounds.carrier", view.step.results[0]))
 
@@ -614,14 +708,26 @@ def _placed(view: _View, spec: OperandSpec) -> Placement:
     if step.stated_holding.kind != "unplaced":
         return step.stated_holding
     strength = ("public", "unplaced", "party", "shared")
-    return max((v.place for v in view.values), key=lambda place: strength.index(place.kind), default=Placement("public"))
+    return max(
+        (v.place for v in view.values),
+        key=lambda place: strength.index(place.kind),
+        default=Placement("public"),
+    )
 
 
 # ---- failures ----
 def _failures(walked: Walked) -> None:
     """The chances of all steps that may fail, added up over all runs, within every budget that the plan or policy states."""
-    documents, failing = walked.lock.documents, [(each, times) for each, times in walked.failures if each != 0]
-    limits = [one.condition for stage in documents.ir.stages for one in _requirements(stage.body) if "failure" in t.named_in(one.condition)]
+    documents, failing = (
+        walked.lock.documents,
+        [(each, times) for each, times in walked.failures if each != 0],
+    )
+    limits = [
+        one.condition
+        for stage in documents.ir.stages
+        for one in _requirements(stage.body)
+        if "failure" in t.named_in(one.condition)
+    ]
     budget = None if documents.policy is None else documents.policy.fields.get("failure_budget")
     limits += [] if budget is None else [Apply("<=", (Ref("failure"), budget))]
     if failing and not limits:
@@ -634,4 +740,3 @@ def _failures(walked: Walked) -> None:
         if total is None or not t.holds(limit, Names(exact={"failure": total})):
             raise ReplayError("certificate.bound", "steps fail more often than is allowed")
         walked.owed.add(("bounds.failure", -1))
-

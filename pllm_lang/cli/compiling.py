@@ -18,11 +18,12 @@ from pllm_lang.catalog.records import Record
 from pllm_lang.cli.checking import Checked
 from pllm_lang.cli.naming import NoSuchPlanError, checked_file, split_target
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.lower.experiment import lower_experiment
+from pllm_lang.resolve.modules import Project
 from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.render_full import render_full
 from pllm_lang.text.style import style_for
 from pllm_lang.verify.check import PlanReport
+from pllm_lang.verify.experiments import check_record
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ def compile_target(target: str) -> Compiled | Refused:
     report = _report(checked, path, name)
     if report is None or not report.accepted:
         return Refused(_why_not(checked, report))
-    experiment = _experiment(checked.opened.library, report)
+    experiment = _experiment(checked.opened.project, checked.opened.library, report)
     return compile_report(report, checked.opened.project, checked.opened.library, experiment)
 
 
@@ -75,9 +76,9 @@ def _findings(checked: Checked, report: PlanReport | None) -> Iterator[Finding]:
             yield finding
 
 
-def _experiment(library: Library, report: PlanReport) -> Experiment | None:
+def _experiment(project: Project, library: Library, report: PlanReport) -> Experiment | None:
     for key in library.keys("experiment"):
         record = library.get(key)
         if isinstance(record, Record) and record.name == report.name:
-            return lower_experiment(library, record).experiment
+            return check_record(project, library, record).experiment
     return None

@@ -88,8 +88,9 @@ class UnderWay:
         return self.unique(plain)
 
     def unique(self, plain: str) -> str:
-        count = self.names[plain] = self.names.get(plain, 0) + 1
-        return plain if count == 1 else f"{plain}'{count}"
+        base = plain.split("'", maxsplit=1)[0]  # `x'2` may be the second `x` and the first `x'2`
+        count = self.names[base] = self.names.get(base, 0) + 1
+        return base if count == 1 else f"{base}'{count}"
 
     # ---- values ----
     def read(self, operand: Operand) -> Held:

@@ -1,0 +1,41 @@
+"""What a replay ended in, as text and as JSON."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pllm_lang.artifacts.replay import Replayed
+from pllm_lang.artifacts.replay_read import ReplayError
+
+NEXT = {
+    "lock": "compile the plan again, or get the file again from whoever sent it",
+    "certificate": "the plan may be right, but this certificate does not show it: compile it again with a compiler you trust",
+    "beyond": "the plan may be right: `pllm check` has more means than replay has",
+}
+
+
+def as_text(path: str, done: Replayed) -> str:
+    lines = [
+        f"{path}: `{done.name}` is proved by its certificate",
+        f"plan_lock_digest {done.plan_lock_digest}",
+    ]
+    lines += [f"  shown again     {count:4} {code}" for code, count in done.shown.items()]
+    lines += [f"  taken on trust  {count:4} {code}" for code, count in done.trusted.items()]
+    lines += [f"  assumed         {text}" for text in done.assumed]
+    return "\n".join(lines)
+
+
+def refused_text(path: str, problem: ReplayError) -> str:
+    family, _, last = problem.code.partition(".")
+    return f"{path}: refused [{problem.code}] {problem}\n  next: {NEXT.get(last, NEXT[family])}"
+
+
+def as_json(done: Replayed) -> str:
+    return msgspec.json.format(
+        msgspec.json.encode({"proved": True, **msgspec.to_builtins(done)}), indent=2
+    ).decode()
+
+
+def refused_json(problem: ReplayError) -> str:
+    told = {"proved": False, "code": problem.code, "message": problem.message, "place": problem.place}
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()

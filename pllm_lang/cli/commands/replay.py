@@ -1,0 +1,33 @@
+"""`pllm replay LOCK`: prove a lock again from its certificate, without the verifier."""
+
+from __future__ import annotations
+
+import click
+
+from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
+
+
+@click.command(short_help="Prove a lock again from its certificate, without the verifier.")
+@click.argument("lock", metavar="LOCK")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(lock: str, format_: str) -> int:
+    """Check every digest of a lock, and show each obligation of its plan again from the evidence in it."""
+    from pllm_lang.artifacts.replay import ReplayError, replay
+    from pllm_lang.artifacts.replay_read import MAX_LOCK_BYTES
+    from pllm_lang.artifacts.replay_text import as_json, as_text, refused_json, refused_text
+    from pllm_lang.text.regular_file import Unreadable, read_bytes
+
+    data = read_bytes(lock, MAX_LOCK_BYTES)
+    if isinstance(data, Unreadable) and data.code != "file.too_large":
+        click.echo(f"{lock}: {data.message}", err=True)
+        return BAD_CALL
+    try:
+        if isinstance(data, Unreadable):
+            raise ReplayError("lock.too_large", data.message)
+        done = replay(data)
+    except ReplayError as problem:
+        told = refused_json(problem) if format_ == "json" else refused_text(lock, problem)
+        click.echo(told)
+        return FOUND_SOMETHING
+    click.echo(as_json(done) if format_ == "json" else as_text(lock, done))
+    return FOUND_NOTHING
