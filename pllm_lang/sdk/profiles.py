@@ -1,6 +1,7 @@
 """Profiles: pipelines whose slots are fixed. In: a model, and components where the defaults do not fit.
 
-`record` is the pipeline of the library that states what the profile is made of and what it proves.
+`record` is the pipeline of the library that states what the profile is made of and how it runs; a test holds the classes
+against it.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from pllm_lang.sdk.protocols import (
 )
 from pllm_lang.sdk.sources import ModelSource
 
-MASKED, GUARDED, BLINDED, DIRECT = MaskedLinear(), GuardedLinear(), BlindedLinear(), DirectFHE()
-CORRECTIONS, INFERENCE, ONE_THREAD, FREIVALDS = ModelAwareCorrections(), Inference(), Cpu(), FreivaldsVerify()
+MASKED, CORRECTIONS, FREIVALDS = MaskedLinear(), ModelAwareCorrections(), FreivaldsVerify()
+INFERENCE, ONE_THREAD = Inference(), Cpu()
+REMOTE: dict[str, type[Component]] = {"inference": InferenceRole, "kernels": KernelBackend}
 
 
 class Profile(Pipeline):
@@ -63,8 +65,7 @@ class MaskedLinearCpu(Profile):
     slots: ClassVar[dict[str, type[Component]]] = {
         "linear": ProtocolMethod,
         "preparation": PreparationProvider,
-        "inference": InferenceRole,
-        "kernels": KernelBackend,
+        **REMOTE,
     }
 
     def __init__(
@@ -112,62 +113,49 @@ class VerifiedMaskedLinearCpu(Profile):
             check_slots(found, CORE_SLOTS | VERIFICATION)
 
 
-class ProprietaryGuarded(Profile):
+class RemoteLinear(Profile):
+    """Linear layers by one method between client and inference, without preparation."""
+
+    __slots__ = ()
+    method: ClassVar[ProtocolMethod]
+
+    def __init__(
+        self,
+        model: ModelSource,
+        *,
+        linear: ProtocolMethod | None = None,
+        inference: InferenceRole = INFERENCE,
+        kernels: KernelBackend = ONE_THREAD,
+    ) -> None:
+        used = self.method if linear is None else linear
+        super().__init__(model, linear=used, inference=inference, kernels=kernels)
+
+
+class ProprietaryGuarded(RemoteLinear):
     """Linear layers of a proprietary model behind limits on rows and requests."""
 
     __slots__ = ()
     library_key: ClassVar[str] = "std.pipelines.proprietary_guarded"
-    slots: ClassVar[dict[str, type[Component]]] = {
-        "linear": GuardedLinear,
-        "inference": InferenceRole,
-        "kernels": KernelBackend,
-    }
-
-    def __init__(
-        self,
-        model: ModelSource,
-        *,
-        linear: GuardedLinear = GUARDED,
-        inference: InferenceRole = INFERENCE,
-        kernels: KernelBackend = ONE_THREAD,
-    ) -> None:
-        super().__init__(model, linear=linear, inference=inference, kernels=kernels)
+    slots: ClassVar[dict[str, type[Component]]] = {"linear": GuardedLinear, **REMOTE}
+    method: ClassVar[ProtocolMethod] = GuardedLinear()
 
 
-class ProprietaryBlinded(Profile):
+class ProprietaryBlinded(RemoteLinear):
     """Linear layers of a proprietary model on blinded inputs."""
 
     __slots__ = ()
     library_key: ClassVar[str] = "std.pipelines.proprietary_blinded"
-    slots: ClassVar[dict[str, type[Component]]] = {**ProprietaryGuarded.slots, "linear": BlindedLinear}
-
-    def __init__(
-        self,
-        model: ModelSource,
-        *,
-        linear: BlindedLinear = BLINDED,
-        inference: InferenceRole = INFERENCE,
-        kernels: KernelBackend = ONE_THREAD,
-    ) -> None:
-        super().__init__(model, linear=linear, inference=inference, kernels=kernels)
+    slots: ClassVar[dict[str, type[Component]]] = {"linear": BlindedLinear, **REMOTE}
+    method: ClassVar[ProtocolMethod] = BlindedLinear()
 
 
-class DirectFHEProfile(Profile):
+class DirectFHEProfile(RemoteLinear):
     """Linear layers under homomorphic encryption."""
 
     __slots__ = ()
     library_key: ClassVar[str] = "std.pipelines.direct_fhe_cpu"
-    slots: ClassVar[dict[str, type[Component]]] = {**ProprietaryGuarded.slots, "linear": DirectFHE}
-
-    def __init__(
-        self,
-        model: ModelSource,
-        *,
-        linear: DirectFHE = DIRECT,
-        inference: InferenceRole = INFERENCE,
-        kernels: KernelBackend = ONE_THREAD,
-    ) -> None:
-        super().__init__(model, linear=linear, inference=inference, kernels=kernels)
+    slots: ClassVar[dict[str, type[Component]]] = {"linear": DirectFHE, **REMOTE}
+    method: ClassVar[ProtocolMethod] = DirectFHE()
 
 
 PROFILES: tuple[type[Profile], ...] = (

@@ -163,6 +163,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("linear", "components", "the method of linear layers"),
         FieldSpec("slots", "map", "components of the SDK's composition in slots that have no field here"),
         FieldSpec("profile", "text", "name of the same composition in the SDK"),
+        FieldSpec("runtime", "map", "what the SDK says of how it runs"),
         FieldSpec("everything_else", "components", "the component of each operator that no slot names"),
         FieldSpec("outside_layers", "components", "what does the slots' operators before and after the layers"),
         FieldSpec("activations", "format", "what the operands of linear layers are quantised to"),

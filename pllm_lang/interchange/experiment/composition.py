@@ -34,7 +34,7 @@ OF_THE_RUNTIME = {
     "std.components.masked_linear": {"activations": "std.formats.act8", "weights": "std.formats.weight8"}
 }
 """The formats that the SDK's runtime of a linear method takes without being told."""
-ABOUT_THE_RECORD = frozenset({"profile", "source"})
+ABOUT_THE_RECORD = frozenset({"profile", "runtime", "source"})
 
 
 class Composition(msgspec.Struct, frozen=True):

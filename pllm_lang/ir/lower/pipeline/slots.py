@@ -24,7 +24,7 @@ Report = Callable[[str, str, str], None]
 METHOD = "method"
 REST, OUTSIDE = "everything_else", "outside_layers"
 FORMATS = ("activations", "weights")
-UNASKED = ("profile", "source", *FORMATS)
+UNASKED = ("profile", "runtime", "source", *FORMATS)
 """Fields that hold no component."""
 
 
