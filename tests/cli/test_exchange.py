@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from pllm_lang.cli.app import app
 from pllm_lang.interchange import configuration_digest, decoder_plan, experiment_from_spec
+from tests.interchange.cases import load
 
 SPEC: dict[str, Any] = {
     "schema": "pllm.experiment.v2",
@@ -189,3 +191,33 @@ def test_a_file_with_errors_is_not_exported(folder: Path) -> None:
     code, out, err = pllm("export", "broken.pllm:small")
     assert (code, out) == (1, "")
     assert "records.unknown_field" in err
+
+
+def is_accepted(folder: Path, spec: dict[str, Any]) -> bool:
+    """Whether `check` accepts an imported document under a policy."""
+    (folder / "in.json").write_text(json.dumps(spec))
+    code, text, err = pllm("import", "in.json", "--config", "config.json")
+    assert code == 0, err
+    text = text.replace("\nimport std.", "\nimport std.policies [single_evaluator]\nimport std.", 1)
+    text = re.sub(r"(?m)^(experiment .*) \{$", r"\1 under single_evaluator {", text)
+    (folder / "in.pllm").write_text(text)
+    plans = json.loads(pllm("check", "in.pllm", "--format", "json")[1])["plans"]
+    return [plan["verdict"] for plan in plans] == ["accepted"]
+
+
+UNRESOLVED = [
+    case
+    for case in load("experiments")
+    if case["expect"]["ok"]
+    and not case["expect"]["resolve"]["ok"]
+    and case["id"] not in {"ok/foreign", "ok/budget-max"}
+]
+
+
+@pytest.mark.parametrize("case", UNRESOLVED, ids=lambda case: case["id"])
+def test_what_does_not_resolve_there_is_not_accepted_here(folder: Path, case: dict[str, Any]) -> None:
+    assert not is_accepted(folder, json.loads(case["expect"]["canonical"]))
+
+
+def test_the_usual_document_is_accepted(folder: Path) -> None:
+    assert is_accepted(folder, SPEC)
