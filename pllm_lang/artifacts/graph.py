@@ -104,7 +104,9 @@ class _Maker:
         for weight in self.plan.weights:
             if weight.scale_of < 0:
                 many = f"[0..<{weight.count}]" if weight.count else ""
-                secret = f", secret from {', '.join(weight.secret_from)}" if weight.secret_from else ", public"
+                secret = (
+                    f", secret from {', '.join(weight.secret_from)}" if weight.secret_from else ", public"
+                )
                 text = f"weight {self._name(weight.value)}{many}: {show_type(self.plan, weight.type)}{secret}"
                 yield Row("value", text)
         for state in self.plan.states:
@@ -192,7 +194,8 @@ def _told(variable: str, instance: Instance) -> str:
     """A variable of a protocol by the plan's name of what it is, where it is an operand or a result."""
     names = {**dict(instance.inputs), **dict(instance.outputs)}
     value, dot, piece = variable.partition(".")
-    return f"{names.get(value, value)}{dot}{piece}"
+    name = names.get(value, value).partition("'")[0]  # the second `x` of a composition is `x'2`
+    return f"{name}{dot}{piece}"
 
 
 def _placed(placement: Placement) -> tuple[str, ...]:

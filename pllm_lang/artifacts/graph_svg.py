@@ -164,7 +164,9 @@ def _sort(row: Row) -> tuple[str, tuple[str, ...], str]:
 def _joined(rows: list[Row]) -> Row:
     first = rows[0]
     between = ", " if first.kind == "message" else "\n"
-    return Row(first.kind, between.join(row.text.replace("\n", " ") for row in rows), first.lanes, first.detail)
+    return Row(
+        first.kind, between.join(row.text.replace("\n", " ") for row in rows), first.lanes, first.detail
+    )
 
 
 def _band(row: Row, places: dict[str, float], depth: int) -> _Band:
