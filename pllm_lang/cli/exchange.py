@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -104,11 +104,17 @@ def _model(
 
 def _export_fault(fault: InterchangeError) -> tuple[str, str]:
     if isinstance(fault, NotFaithful):
-        return "export.not_faithful", "; ".join(f"{key}: {why}" for key, why in fault.reasons.items())
+        return "export.not_faithful", "; ".join(_reasons(fault))
     about = f"{fault.subject}: " if fault.subject else ""
     return "export.refused", f"{about}{fault.message}" + (
         "" if fault.code == "export.refused" else f" ({fault.code})"
     )
+
+
+def _reasons(fault: NotFaithful) -> Iterator[str]:
+    """Each reason once, behind the keys that share it."""
+    for why in dict.fromkeys(fault.reasons.values()):
+        yield f"{', '.join(key for key, one in fault.reasons.items() if one == why)}: {why}"
 
 
 def _export_help(fault: InterchangeError) -> str:
@@ -116,9 +122,9 @@ def _export_help(fault: InterchangeError) -> str:
 
 
 def _place(record: Record, fault: InterchangeError) -> Span:
-    """The field that the fault is about, else the record."""
+    """The field that the fault is about, of a model whose config it is about its value, else the record."""
     subjects = fault.keys if isinstance(fault, NotFaithful) else (fault.subject,)
-    fields = [subject.partition(".")[0] for subject in subjects]
+    fields = [*(subject.partition(".")[0] for subject in subjects), "value"]
     origin = next((record.field_origins[f] for f in fields if f in record.field_origins), record.origin)
     return Span(origin.file, origin.start, origin.end)
 
