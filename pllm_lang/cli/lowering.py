@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from pllm_lang.cli.pass_argument import read_pass
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.findings import key_place, note, refusal
 from pllm_lang.models.limits import MAX_CONFIG_BYTES
 from pllm_lang.models.lower import lower_model
+from pllm_lang.models.passes.apply import apply_passes
 from pllm_lang.models.text.model import model_text
 from pllm_lang.text.finding import Finding, Span
 from pllm_lang.text.render_concise import render_concise
@@ -28,7 +30,9 @@ class ConfigText(msgspec.Struct, frozen=True):
     messages: str
 
 
-def config_text(path: str, sizes: Mapping[str, int], name: str, format_: str) -> ConfigText:
+def config_text(
+    path: str, sizes: Mapping[str, int], name: str, format_: str, passes: Sequence[str] = ()
+) -> ConfigText:
     with open(path, "rb") as file:
         data = file.read(MAX_CONFIG_BYTES + 1)
     source = make_source(path, data.decode("utf-8", "replace"))
@@ -38,7 +42,8 @@ def config_text(path: str, sizes: Mapping[str, int], name: str, format_: str) ->
     try:
         lowering = lower_model(data, **sizes)
         findings += [note(one, called, _place(source, one.key)) for one in lowering.notes]
-        text = model_text(lowering.graph, name)
+        graph = apply_passes(lowering.graph, tuple(map(read_pass, passes)))
+        text = model_text(graph, name)
     except LoweringError as error:
         findings.append(refusal(error, called, _place(source, error.key)))
     return ConfigText(text, _rendered(findings, source, format_))

@@ -14,6 +14,7 @@ from pllm_lang.text.finding import Finding, Severity, Span, Verdict
 CONFIG_REFUSED = "models.config_refused"
 CONFIG_NOTE = "models.config_note"
 NOT_SUPPORTED = "models.not_supported"
+PASS_REFUSED = "models.pass_refused"
 
 
 def refusal(error: LoweringError, config: str, place: Span) -> Finding:
@@ -24,6 +25,9 @@ def refusal(error: LoweringError, config: str, place: Span) -> Finding:
     if error.code.startswith("text."):
         message = f"the model of `{config}` cannot be written as a plan yet: {message}"
         return Finding(NOT_SUPPORTED, message, place, verdict=Verdict.UNPROVED, help=error.help, data=data)
+    if error.code.startswith("pass."):
+        message = f"a pass over the model of `{config}` is refused: {message}"
+        return Finding(PASS_REFUSED, message, place, help=error.help, data=data)
     key = f", key `{error.key}`" if error.key and error.key not in message else ""
     return Finding(CONFIG_REFUSED, f"`{config}`{key}: {message}", place, help=error.help, data=data)
 

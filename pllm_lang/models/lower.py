@@ -71,6 +71,15 @@ def read_model(config: Mapping[str, object] | bytes | str) -> ReadConfig:
     text.require("add_cross_attention", default=False, among=(False,))
     text.require("pruned_heads", default=None, among=(None, {}))
     identity = _identity(values, text, model_type, family)
+    if identity.quantization:
+        stored = ", ".join(identity.quantization.values())
+        text.note(
+            "config.quantized",
+            "quantization_config",
+            f"the checkpoint is quantised ({stored}): weights are taken for what their numbers stand for, and activations"
+            " are not quantised",
+            "note",
+        )
     decoder = read(text)
     if text.path:
         names = {**decoder.names, **WEIGHT_NAMES.get(outer_type, {})}

@@ -146,6 +146,46 @@ def repeated(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def taken(draw: st.DrawFn) -> Case:
+    shape = draw(row_shapes)
+    places = st.integers(0, shape[-1] - 1)
+    return (draw(tensors(shape)), draw(tensors((*shape[:-1], draw(sizes)), places))), {}
+
+
+@st.composite
+def marks(draw: st.DrawFn) -> Case:
+    return (draw(tensors(draw(row_shapes), st.integers(0, 4))),), {"size": draw(st.integers(1, 5))}
+
+
+@st.composite
+def windowed(draw: st.DrawFn) -> Case:
+    (x,), _ = draw(matrices())
+    return (x,), {"size": draw(st.integers(1, x.shape[-2]))}
+
+
+@st.composite
+def biased(draw: st.DrawFn) -> Case:
+    shape = (*draw(st.sampled_from([(), (2,)])), *(draw(sizes) for _ in range(3)))
+    return (draw(tensors(shape)),), {"max_bias": draw(st.sampled_from([0, 8, Fraction(7, 2)]))}
+
+
+@st.composite
+def recurrences(draw: st.DrawFn) -> Case:
+    lead, steps = draw(st.sampled_from([(), (2,)])), draw(sizes)
+    state = (draw(sizes), draw(sizes))
+    factors = draw(st.sampled_from([entries, st.fractions(-1, 1, max_denominator=4)]))
+    factor = draw(tensors((*lead, steps), factors))
+    return (draw(tensors((*lead, *state))), factor, draw(tensors((*lead, steps, *state)))), {}
+
+
+@st.composite
+def delta_steps(draw: st.DrawFn) -> Case:
+    lead, steps, a, c = draw(st.sampled_from([(), (2,)])), draw(sizes), draw(sizes), draw(sizes)
+    rows = ((*lead, a, c), (*lead, steps, a), (*lead, steps, c), (*lead, steps), (*lead, steps))
+    return tuple(draw(tensors(shape)) for shape in rows), {}
+
+
+@st.composite
 def ranked(draw: st.DrawFn) -> Case:
     shape = draw(row_shapes)
     return (draw(tensors(shape)),), {"k": draw(st.integers(1, shape[-1]))}
@@ -163,7 +203,10 @@ def masked_by_position(draw: st.DrawFn) -> Case:
     (x,), _ = draw(matrices())
     last = draw(st.integers(0, 6))
     places = Known((x.shape[-2],), tuple(max(0, last - i) for i in reversed(range(x.shape[-2]))))
-    return (x, places, Known((), (draw(entries),))), {"window": draw(st.integers(0, 3))}
+    return (x, places, Known((), (draw(entries),))), {
+        "window": draw(st.integers(0, 3)),
+        "chunk": draw(st.integers(0, 3)),
+    }
 
 
 @st.composite
@@ -180,7 +223,11 @@ def turned(draw: st.DrawFn) -> Case:
                 {},
                 {"divisors": divisors},
                 {"factor": Fraction(5, 2)},
+                {"turning": 1},
+                {"factor": 4, "original": 100, "fast": 8, "slow": 1},
+                {"factor": 4, "original": 100, "fast": 3, "slow": 3},
                 {"factor": 8, "original": 100, "low": 1, "high": 4},
+                {"factor": 8, "original": 100, "low": 1, "high": 1},
             ],
         )
     )
@@ -209,6 +256,12 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "gather": gathered(),
     "concat": joined(),
     "repeat": repeated(),
+    "take": taken(),
+    "marked": marks(),
+    "windows": windowed(),
+    "alibi": biased(),
+    "linear_recurrence": recurrences(),
+    "delta_rule": delta_steps(),
     "causal": masked(),
     "causal_at": masked_by_position(),
     "rotary": turned(),
@@ -220,6 +273,8 @@ EXACT_OPERANDS = {
     "clamp": (1, 2),
     "round_to": (1,),
     "gather": (1,),
+    "take": (1,),
+    "marked": (0,),
     "causal": (1,),
     "causal_at": (1, 2),
     "rotary": (1,),

@@ -17,14 +17,14 @@ import msgspec
 from pllm_lang.catalog.apply import Inferred, Params, Type, execute, infer, result_facts
 from pllm_lang.catalog.bounds import known_facts, settle
 from pllm_lang.catalog.evaluate import holds
-from pllm_lang.catalog.expr import AnyRank, Apply, Expr, ListOf, Ref
+from pllm_lang.catalog.expr import AnyRank, Apply, Expr, ListOf, Num, Ref
 from pllm_lang.catalog.facts import UNKNOWN, Exact, Facts, Interval, Known
 from pllm_lang.catalog.formats import BOOLEAN, INDEX
 from pllm_lang.catalog.records import Clause, Format, OperandSpec, Operator, ParamSpec
 from pllm_lang.catalog.tensor import Shape, Tensor, ends, entries, of_known
 from tests.catalog.containment import violations
 from tests.catalog.library import FIXED, operators
-from tests.catalog.uses import LISTS, NUMBERS, POSITIVE, TABLES
+from tests.catalog.uses import FIXED_SIZES, LISTS, NUMBERS, POSITIVE, TABLES
 
 EIGHTH_TURN = 286_602
 """A position that turns the first pair by a quarter of pi and whole turns, to 1e-7: rotation's bound is
@@ -106,6 +106,7 @@ def run_plan(seed: int, target: Operator, ops: dict[str, Operator]) -> list[Ran]
 
 
 def run_step(random: Random, operator: Operator, dims: dict[str, int], pool: list[Value]) -> Ran | None:
+    dims = dims | FIXED_SIZES.get(operator.name, {})
     lead = random.choice([(), (2,), (3,), (2, 2)]) if operator.name not in RANK_TWO else (2, 3)
     given = {spec.name: operand(random, operator, spec, dims, lead, pool) for spec in operator.operands}
     types = {name: Type(FIXED if v.format is None else v.format, v.tensor.shape) for name, v in given.items()}
@@ -137,9 +138,7 @@ def operand(
     pool: list[Value],
 ) -> Value:
     shape = tuple(
-        n
-        for dim in spec.shape
-        for n in (lead if isinstance(dim, AnyRank) else (dims[getattr(dim, "name", "")],))
+        n for dim in spec.shape for n in (lead if isinstance(dim, AnyRank) else (size_of(dim, dims),))
     )
     name = getattr(spec.format, "name", "")
     plain = name not in ("index", "boolean") and POSITIVE.get(operator.name) != spec.name
@@ -149,6 +148,10 @@ def operand(
     choose, form = entry_source(random, operator, spec, dims)
     known = Known(shape, tensor_entries(random, prod(shape), choose))
     return Value(of_known(known), facts_of(random, known), form)
+
+
+def size_of(dim: Expr, dims: dict[str, int]) -> int:
+    return int(dim.value) if isinstance(dim, Num) else dims[getattr(dim, "name", "")]
 
 
 def entry_source(random: Random, operator: Operator, spec: OperandSpec, dims: dict[str, int]):

@@ -96,7 +96,7 @@ def test_every_operator_defines_every_result() -> None:
 
 def test_every_operator_with_ensures_says_why() -> None:
     """A proof note stands as a comment above each group of claims."""
-    for module in ("operators", "nn"):
+    for module in ("operators", "nn", "experts", "recurrent"):
         lines = (stdlib_dir() / f"{module}.pllm").read_text().splitlines()
         for before, line in pairwise(lines):
             if line.strip().startswith("ensures"):

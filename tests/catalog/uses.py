@@ -30,10 +30,14 @@ LEADING = {"s": (2,), "h": (2,), "b": (), "t": (2,)}
 DIMENSIONS = {"b": 2, "v": 4, "d": 4, "k": 3, "m": 2, "n": 3, "t": 3, "u": 4, "h": 2, "e": 3}
 
 
+FIXED_SIZES = {"causal_convolution": {"t": 3}}
+"""Sizes that an operator needs: as many rows as taps."""
+
+
 @st.composite
 def uses(draw: st.DrawFn, operator: Operator) -> Use:
     dims = {name: draw(st.sampled_from([1, size])) for name, size in DIMENSIONS.items() if name != "d"}
-    dims["d"] = 4
+    dims = {**dims, "d": 4, **FIXED_SIZES.get(operator.name, {})}
     lead = {name: draw(st.sampled_from([(), shape, (*shape, 2)])) for name, shape in LEADING.items()}
     if operator.name in ("permute", "slice", "concat", "reshape"):
         lead = dict.fromkeys(lead, (2, 3))
@@ -54,13 +58,25 @@ def shape_of(spec: OperandSpec, dims: dict[str, int], lead: dict[str, Shape]) ->
     for dim in spec.shape:
         if isinstance(dim, AnyRank):
             shape.extend(lead[dim.name])
+        elif isinstance(dim, Num):
+            shape.append(int(dim.value))
         else:
             assert isinstance(dim, Ref)
             shape.append(dims[dim.name])
     return tuple(shape)
 
 
-TABLES = {"embedding": "v", "gather": "n", "expert_linear": "e", "expert_linear_each": "e"}
+TABLES = {
+    "embedding": "v",
+    "gather": "n",
+    "expert_linear": "e",
+    "expert_linear_each": "e",
+    "scale_experts": "e",
+    "expert_bias": "e",
+    "expert_rows_scale": "e",
+    "pick": "n",
+    "choice_mask": "u",
+}
 """The dimension that an index operand chooses from."""
 
 POSITIVE = {"log": "x", "sqrt": "x", "inv_sqrt": "x", "reciprocal": "x", "divide": "y"}
@@ -126,6 +142,16 @@ NUMBERS = {
     ("rotary_divided", "theta"): [10000],
     ("cache_mask", "window"): [0, 2],
     ("repeat_kv", "times"): [1, 3],
+    ("keep_best_groups", "keep"): [1],
+    ("keep_best_groups", "by"): [1],
+    ("rotary_first_pairs", "theta"): [10000],
+    ("rotary_yarn", "theta"): [10000],
+    ("rotary_yarn", "original"): [100],
+    ("rotary_yarn", "fast"): [8],
+    ("rotary_yarn", "slow"): [1],
+    ("rotary_first_pairs", "dims"): [2, 4],
+    ("rotary_first_pairs", "pairs"): [1],
+    ("alibi_bias", "max_bias"): [8],
     ("causal_mask", "offset"): [0, 1],
     ("causal_mask", "window"): [0, 2],
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import erf, pi
+from math import ceil, erf, log, log2, pi
 from typing import Any
 
 import numpy as np
@@ -93,8 +93,8 @@ def bind(scope: Scope, dims: tuple[ex.Expr, ...], shape: tuple[int, ...]) -> Non
         if isinstance(dim, ex.AnyRank):
             at += rest
         else:
-            assert isinstance(dim, ex.Ref)
-            scope[dim.name] = shape[at]
+            if isinstance(dim, ex.Ref):
+                scope[dim.name] = shape[at]
             at += 1
 
 
@@ -140,17 +140,20 @@ def cut(x: Array, axis: float, start: float, stop: float) -> Array:
     return np.take(x, range(round(start), round(stop)), axis=round(axis))
 
 
-def causal_at(scores: Array, positions: Array, fill: float, window: float = 0) -> Array:
+def causal_at(scores: Array, positions: Array, fill: float, window: float = 0, chunk: float = 0) -> Array:
     keys = positions[-1] - (scores.shape[-1] - 1) + np.arange(scores.shape[-1])
     seen = (keys[None, :] >= 0) & (keys[None, :] <= positions[:, None])
     if window:
         seen &= keys[None, :] > positions[:, None] - window
+    if chunk:
+        seen &= keys[None, :] // chunk == positions[:, None] // chunk
     return np.where(seen, scores, fill)
 
 
 def rotary(x: Array, positions: Array, theta: float, dims: float, pairing: str, **scaling: float) -> Array:
     r = round(dims)
-    rates = scaled(theta ** (-2 * np.arange(r // 2) / r), **scaling)
+    turning = round(scaling.pop("turning", r // 2))
+    rates = scaled(theta ** (-2 * np.arange(r // 2) / r), **scaling)[:turning]
     result = x.copy()
     for pair, rate in enumerate(rates):
         i, j = (pair, pair + r // 2) if pairing == "split_half" else (2 * pair, 2 * pair + 1)
@@ -167,21 +170,67 @@ def scaled(
     low: float = 0,
     high: float = 0,
     divisors: list[float] | None = None,
+    fast: float = 0,
+    slow: float = 0,
 ) -> Array:
     if divisors is not None:
         return rates / np.array(divisors)
+    if fast:
+        pairs = np.arange(len(rates))
+        first, last = (
+            len(rates) * log(original / (turns * 2 * pi)) / -log(rates[1] ** len(rates))
+            for turns in (fast, slow)
+        )
+        first, last = max(first, 0), min(last, 2 * len(rates) - 1)
+        ramp = np.clip((pairs - first) / ((last - first) or 0.001), 0, 1)
+        return rates * (1 - ramp + ramp / factor)
     if not original:
         return rates / factor
     wavelengths = 2 * pi / rates
     slow, fast = original / low, original / high
-    mixed = (original / wavelengths - low) / (high - low)
+    mixed = (original / wavelengths - low) / ((high - low) or 1)
     between = (1 - mixed) * rates / factor + mixed * rates
     return np.where(wavelengths > slow, rates / factor, np.where(wavelengths < fast, rates, between))
 
 
+def marked(indices: Array, size: float) -> Array:
+    return (indices[..., None] == np.arange(round(size))).any(-2).astype(float)
+
+
+def windows(x: Array, size: float) -> Array:
+    return np.lib.stride_tricks.sliding_window_view(x, round(size), axis=-2)
+
+
+def alibi(x: Array, max_bias: float) -> Array:
+    heads, _, keys = x.shape[-3:]
+    size = 2 ** ceil(log2(heads))
+    slopes = 2 ** (-max_bias * np.arange(1, size + 1) / size)
+    slopes = slopes if size == heads else np.concatenate([slopes[1::2], slopes[::2]])[:heads]
+    return x + slopes[:, None, None] * (np.arange(keys) - (keys - 1))
+
+
+def linear_recurrence(start: Array, factor: Array, added: Array) -> Array:
+    states = []
+    for t in range(factor.shape[-1]):
+        start = factor[..., t, None, None] * start + added[..., t, :, :]
+        states.append(start)
+    return np.stack(states, axis=-3)
+
+
+def delta_rule(start: Array, keys: Array, values: Array, factor: Array, rate: Array) -> Array:
+    states = []
+    for t in range(factor.shape[-1]):
+        start = factor[..., t, None, None] * start
+        key, read = keys[..., t, :], (keys[..., t, :, None] * start).sum(-2)
+        change = rate[..., t, None] * (values[..., t, :] - read)
+        start = start + key[..., :, None] * change[..., None, :]
+        states.append(start)
+    return np.stack(states, axis=-3)
+
+
 PRIMITIVES: dict[str, Callable[..., Any]] = {
     "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
+    "-": lambda x, y=None: -x if y is None else x - y,
     "*": lambda x, y: x * y,
     "/": lambda x, y: x / y,
     "^": lambda x, y: x**y,
@@ -211,6 +260,17 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "slice": cut,
     "concat": lambda x, y, axis=-1: np.concatenate([x, y], axis=round(axis)),
     "repeat": lambda x, axis, times: np.repeat(x, round(times), axis=round(axis)),
+    ">": lambda x, y: x > y,
+    "abs": np.abs,
+    "min": np.minimum,
+    "floor": np.floor,
+    "sum": np.sum,
+    "take": lambda x, indices: np.take_along_axis(x, indices.astype(int), axis=-1),
+    "marked": marked,
+    "windows": windows,
+    "alibi": alibi,
+    "linear_recurrence": linear_recurrence,
+    "delta_rule": delta_rule,
     "causal_at": causal_at,
     "rotary": rotary,
 }

@@ -47,8 +47,8 @@ def test_a_text_that_is_written_checks(tmp_path: Path) -> None:
         ({"hidden_size": "32"}, "models.config_refused", "hidden_size"),
         ({"num_hidden_layers": 10**6}, "models.config_refused", "num_hidden_layers"),
         ({"hidden_act": "mystery"}, "models.config_refused", "hidden_act"),
-        ({"quantization_config": {"quant_method": "fp8"}}, "models.not_supported", "quantization_config"),
-        ({"model_type": "olmo"}, "models.not_supported", "layer_norm"),
+        ({"quantization_config": {"quant_method": "mystery"}}, "models.config_refused", "quant_method"),
+        ({"torch_dtype": "float8_e4m3fn"}, "models.not_supported", "dtype"),
     ],
 )
 def test_a_refusal_is_a_finding_with_the_key(

@@ -1,8 +1,8 @@
-"""`causal_at(x, positions, fill, window: w)`: the mask of keys that follow each other and end at the last query.
+"""`causal_at(x, positions, fill, window: w, chunk: c)`: the mask of keys that follow each other and end at the last query.
 
 Key j of u stands at position `positions[last] - (u - 1 - j)`. It stays in row i if that is a position at all (0 or
 later: an empty slot of a cache is before it), not later than `positions[i]` and, with a window, later than
-`positions[i] - w`; else the entry becomes `fill`.
+`positions[i] - w`, or with a chunk in the same block of c positions as the query; else the entry becomes `fill`.
 """
 
 from __future__ import annotations
@@ -44,19 +44,32 @@ def facts(args: tuple[Arg, ...], _params: Params) -> Facts:
 
 
 def execute(args: tuple[Tensor, ...], params: Params) -> Tensor:
-    x, fill, window = args[0], constant_value(args[2]), int_param(params, "window", 0)
+    x, fill = args[0], constant_value(args[2])
+    window, chunk = int_param(params, "window", 0), int_param(params, "chunk", 0)
     places = [place for place in entries(args[1]) if isinstance(place, int)]
-    if fill is None or window is None or len(places) != x.shape[-2]:
+    if fill is None or window is None or chunk is None or len(places) != x.shape[-2]:
         raise ArithmeticError("a mask needs whole numbers")
     spend(len(x.which) * max(1, x.shape[-1]))
     before = places[-1] - (x.shape[-1] - 1) if places else 0
-    rows = (_masked(x.rows[r], places[i % len(places)], before, window, fill) for i, r in enumerate(x.which))
+    rows = (
+        _masked(
+            x.rows[r],
+            _first(places[i % len(places)], window, chunk) - before,
+            places[i % len(places)] - before,
+            fill,
+        )
+        for i, r in enumerate(x.which)
+    )
     return of_rows(x.shape, rows)
 
 
-def _masked(row: Row, query: int, before: int, window: int, fill: Entry) -> Row:
-    first = max(0, query - window + 1 if window else 0)
-    return tuple(entry if first <= before + j <= query else fill for j, entry in enumerate(row))
+def _first(query: int, window: int, chunk: int) -> int:
+    """The first position that a query sees."""
+    return max(0, query - window + 1 if window else 0, query - query % chunk if chunk else 0)
+
+
+def _masked(row: Row, first: int, last: int, fill: Entry) -> Row:
+    return tuple(entry if first <= j <= last else fill for j, entry in enumerate(row))
 
 
 def error(args: tuple[Arg, ...], _params: Params) -> Exact | None:
@@ -74,5 +87,5 @@ CAUSAL_AT = Primitive(
     facts=facts,
     execute=execute,
     error=error,
-    params=("window",),
+    params=("window", "chunk"),
 )

@@ -7,7 +7,10 @@ i + r/2, `interleaved` pairs 2i with 2i + 1. Source: Su et al., RoFormer (arXiv 
 
 `divisors: [...]` divides the rate of each pair by its own number, `factor: f` every rate by f. With `original`, `low`
 and `high` too, rates are scaled as Llama 3.1 does: a pair that turns `n = original * rate / (2 pi)` times keeps the
-share `clamp((n - low) / (high - low), 0, 1)` of its rate, and the rest is divided by f.
+share `clamp((n - low) / (high - low), 0, 1)` of its rate (for `low = high`, all of it from there on), and the rest is
+divided by f. With `original`, `fast` and `slow`, as YaRN does (arXiv 2309.00071): from the pair that turns `fast` times over
+the original positions to the one that turns `slow` times, ever more of the rate is divided. With `turning: n` only the
+first n pairs turn.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from pllm_lang.catalog.primitives.extremes import entry_max, entry_min
 from pllm_lang.catalog.primitives.mul import entry_product
 from pllm_lang.catalog.primitives.primitive import Params, Primitive, int_param
 from pllm_lang.catalog.primitives.sub import entry_difference
-from pllm_lang.catalog.tensor import Entry, Row, Shape, Tensor, entries, of_rows, spend
+from pllm_lang.catalog.tensor import Entry, Row, Shape, Tensor, ends, entries, of_rows, spend
 from pllm_lang.exact import enclose, interval
 from pllm_lang.exact.number import Interval, ratio
 
@@ -40,6 +43,9 @@ def shape(shapes: tuple[Shape, ...], params: Params) -> Shape | str:
         )
     if not _divisors_fit(params, dims // 2):
         return f"rotary divides the rates of {dims // 2} pairs by a positive number each"
+    turning = int_param(params, "turning", dims // 2)
+    if turning is None or not 0 <= turning <= dims // 2:
+        return f"of {dims // 2} pairs, `turning:` counts those that turn"
     return x
 
 
@@ -66,10 +72,11 @@ def execute(args: tuple[Tensor, ...], params: Params) -> Tensor:
     dims, theta = int_param(params, "dims") or 0, params.get("theta")
     if isinstance(theta, (str, tuple)) or theta is None or theta <= 0:
         raise ArithmeticError("theta is not a positive number")
-    rates = _rates(dims, theta, params)
+    turning = int_param(params, "turning", dims // 2)
+    rates = _rates(dims, theta, params)[:turning]
     turns = [_turns(place, rates) for place in places]
     spend(len(x.which) * max(1, x.shape[-1]))
-    pairs = _pairs(dims, params.get("pairing") == "interleaved")
+    pairs = _pairs(dims, params.get("pairing") == "interleaved")[:turning]
     rows = (_rotated(x.rows[r], turns[i % len(places)], pairs) for i, r in enumerate(x.which))
     return of_rows(x.shape, rows)
 
@@ -89,7 +96,9 @@ def _rates(dims: int, theta: Exact, params: Params) -> list[Entry]:
         low, high = enclose.exp(log.high * share), enclose.exp(log.low * share)
         if low is None or high is None:
             raise ArithmeticError("theta is too large")
-        rate = _scaled(1 if i == 0 else _between(low, high), params)
+        plain: Entry = 1 if i == 0 else _between(low, high)
+        ramped = "fast" in params
+        rate = entry_product(plain, _yarn_share(i, dims, log, params)) if ramped else _scaled(plain, params)
         found.append(
             entry_product(rate, ratio(1, divisors[i])) if isinstance(divisors, tuple) and divisors else rate
         )
@@ -103,12 +112,47 @@ def _scaled(rate: Entry, params: Params) -> Entry:
     if "original" not in params:
         return entry_product(rate, ratio(1, factor))
     original, low, high = (_number(params, name) for name in ("original", "low", "high"))
-    if original is None or low is None or high is None or low >= high:
+    if original is None or low is None or high is None or low > high:
         raise ArithmeticError("the scaling of the rates is not known")
     turned = entry_quotient(entry_product(rate, original), entry_product(2, enclose.pi()))
-    kept = entry_quotient(entry_difference(turned, low), high - low)
-    kept = entry_max(0, entry_min(1, kept))
+    kept = _kept(turned, low, high)
     return entry_product(rate, entry_sum(kept, entry_product(entry_difference(1, kept), ratio(1, factor))))
+
+
+def _yarn_share(pair: int, dims: int, log_theta: Interval, params: Params) -> Entry:
+    """What YaRN multiplies the rate of a pair by: `1 - ramp + ramp / factor`."""
+    factor, original, fast, slow = (_number(params, name) for name in ("factor", "original", "fast", "slow"))
+    if factor is None or original is None or fast is None or slow is None or log_theta.low <= 0:
+        raise ArithmeticError("the scaling of the rates is not known")
+    low = entry_max(0, _pair_turning(fast, original, dims, log_theta))
+    high = entry_min(dims - 1, _pair_turning(slow, original, dims, log_theta))
+    width = entry_difference(high, low)
+    if ends(width).low <= 0 <= ends(width).high:
+        if width != 0:
+            raise ArithmeticError("the ramp has no width that is known")
+        width = LEAST_WIDTH
+    ramp = entry_max(0, entry_min(1, entry_quotient(entry_difference(pair, low), width)))
+    return entry_sum(entry_difference(1, ramp), entry_product(ramp, ratio(1, factor)))
+
+
+LEAST_WIDTH = ratio(1, 1000)
+"""The width of a ramp that begins where it ends, as in the published code."""
+
+
+def _pair_turning(turns: Exact, original: Exact, dims: int, log_theta: Interval) -> Entry:
+    """The pair, not rounded, that turns this often: `dims log(original / (2 pi turns)) / (2 log(theta))`."""
+    circle = enclose.pi()
+    low = enclose.log(ratio(original, 2 * turns * circle.high)).low
+    high = enclose.log(ratio(original, 2 * turns * circle.low)).high
+    return entry_quotient(entry_product(Interval(low, high), ratio(dims, 2)), log_theta)
+
+
+def _kept(turned: Entry, low: Exact, high: Exact) -> Entry:
+    """The share of a rate that stays; where nothing lies between slow and fast pairs, all of it or nothing."""
+    if low < high:
+        return entry_max(0, entry_min(1, entry_quotient(entry_difference(turned, low), high - low)))
+    found = ends(turned)
+    return Interval(0, 1) if found.low < low <= found.high else int(found.low >= low)
 
 
 def _number(params: Params, name: str) -> Exact | None:
@@ -141,5 +185,17 @@ ROTARY = Primitive(
     facts=facts,
     execute=execute,
     error=error,
-    params=("theta", "dims", "pairing", "factor", "original", "low", "high", "divisors"),
+    params=(
+        "theta",
+        "dims",
+        "pairing",
+        "factor",
+        "original",
+        "low",
+        "high",
+        "divisors",
+        "turning",
+        "fast",
+        "slow",
+    ),
 )

@@ -16,6 +16,13 @@ FORMATS = ("full", "concise", "json")
 @click.option("--batch", default=1, show_default=True, help="Sequences that run together.")
 @click.option("--max-input-tokens", default=64, show_default=True, help="Positions of prefill.")
 @click.option("--max-new-tokens", default=16, show_default=True, help="Tokens to generate, at most.")
+@click.option(
+    "--pass",
+    "passes",
+    multiple=True,
+    metavar="PASS",
+    help="A pass: `quantize_weights(bits: 8)`. May be repeated.",
+)
 @click.option("--name", default="", help="The plan's name.  [default: the model's family]")
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to the standard output."
@@ -28,6 +35,7 @@ def command(
     batch: int,
     max_input_tokens: int,
     max_new_tokens: int,
+    passes: tuple[str, ...],
     name: str,
     output: str | None,
     format_: str,
@@ -42,7 +50,7 @@ def command(
         click.echo(f"no such file: {config}", err=True)
         return BAD_CALL
     sizes = {"batch": batch, "max_input_tokens": max_input_tokens, "max_new_tokens": max_new_tokens}
-    done = config_text(config, sizes, name, format_)
+    done = config_text(config, sizes, name, format_, passes)
     click.echo(done.messages, nl=False, err=True)
     if done.text is None:
         return FOUND_SOMETHING

@@ -61,7 +61,7 @@ def _resolved(target: str) -> str:
 
 def _said(module: str) -> bool:
     """Leave out the operators of the library, which are in scope everywhere."""
-    return module not in ("std.operators", "std.nn")
+    return module not in ("std.operators", "std.nn", "std.experts", "std.recurrent")
 
 
 def _plan(target: str, stage: str) -> str:

@@ -17,10 +17,12 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.load import open_project
 from pllm_lang.catalog.policies import effective
 from pllm_lang.catalog.records import Record
+from pllm_lang.ir.lower.model_passes import passes_of
 from pllm_lang.ir.lower.plan import Lowered, lower_plan
 from pllm_lang.models.errors import LoweringError, Note
 from pllm_lang.models.findings import NOT_SUPPORTED, note, refusal
 from pllm_lang.models.lower import lower_model, read_model
+from pllm_lang.models.passes.apply import PassUse, apply_passes
 from pllm_lang.models.text.model import unformatted_text
 from pllm_lang.resolve.modules import ConfigFile, Module, Project
 from pllm_lang.resolve.places import node_span
@@ -55,6 +57,9 @@ def lower_experiment_model(project: Project, library: Library, record: Record) -
     found = _Subject(project, record).config()
     if isinstance(found, str):
         return _unsupported(found, "write the plan out and name it with `plan: ...`", place)
+    passes = _passes(record, library)
+    if isinstance(passes, str):
+        return _unsupported(passes, "`std.passes` has the passes of the library", place)
     refused = _beyond_the_text(record, library)
     if refused is not None:
         return _unsupported(*refused, place)
@@ -63,20 +68,20 @@ def lower_experiment_model(project: Project, library: Library, record: Record) -
         lowering = lower_model(
             found.text, batch=1, max_input_tokens=tokens["max_input_tokens"], max_new_tokens=tokens["max_new_tokens"]
         )  # fmt: skip
-        text = unformatted_text(lowering.graph)
+        text = unformatted_text(apply_passes(lowering.graph, passes))
     except LoweringError as error:
         return LoweredModel(None, (refusal(error, _called(found), place),))
-    lowered = _lower_text(text, library, record.under, place)
+    lowered = _lower_text(text, record.under, place)
     return LoweredModel(lowered, tuple(_notes(lowering.notes, found, place)))
 
 
-def _lower_text(text: str, library: Library, policy: str, place: Span) -> Lowered:
+def _lower_text(text: str, policy: str, place: Span) -> Lowered:
     """The plan of a printed text; what is said of it points at the place that names the model."""
     path = os.path.abspath(os.path.join(os.path.dirname(place.file) or ".", "model.pllm"))
     opened = open_project([path], os.path.dirname(path), {path: text})
     module = opened.project.modules[opened.project.main[0]]
     decl = next(decl for decl in module.file.decls if isinstance(decl, syn.Plan))
-    lowered = lower_plan(opened.project, library, module.name, decl)
+    lowered = lower_plan(opened.project, opened.library, module.name, decl)
     return msgspec.structs.replace(
         lowered,
         plan=msgspec.structs.replace(lowered.plan, policy=policy),
@@ -110,10 +115,15 @@ class _Subject(msgspec.Struct):
         module = self.project.modules.get(name)
         for decl in () if module is None else module.file.decls:
             if module is not None and isinstance(decl, syn.Model) and decl.name.id == short:
-                if decl.passes:
-                    return f"the passes of the model `{short}` cannot be written as a plan yet"
                 return _config_of(module, decl.value) or "this form of a model cannot be checked yet"
         return f"no model `{short}` is known here"
+
+
+def _passes(record: Record, library: Library) -> tuple[PassUse, ...] | str:
+    """The passes of a model that is declared by itself."""
+    named = record.fields["model"]
+    declared = library.get(named.name) if isinstance(named, ex.Ref) else None
+    return passes_of(declared, library) if isinstance(declared, Record) else ()
 
 
 def _config_of(module: Module, value: syn.Expr) -> ConfigFile | None:

@@ -16,6 +16,7 @@ RESULTS = {
     "causal_mask": "masked",
     "attention_scores": "scores",
     "attention_scale": "scaled_scores",
+    "scaled_scores": "scaled_shares",
     "attention_softcap": "capped_scores",
     "attention_values": "attended",
     "softmax": "probabilities",

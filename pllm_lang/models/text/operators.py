@@ -10,24 +10,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from pllm_lang.models.graph import Op
-from pllm_lang.models.text.experts import (
-    write_expert_linear,
-    write_expert_sum,
-    write_gather,
-    write_mul,
-    write_normalize_sum,
-    write_top_k,
-)
+from pllm_lang.models.text import attention, experts, features, recurrent
+from pllm_lang.models.text.features import list_of
 from pllm_lang.models.text.number import number
 from pllm_lang.models.text.rotary import write_rotary
 from pllm_lang.models.text.writer import Writer, refuse_operator
 
 Write: TypeAlias = Callable[[Writer, Op], None]
-
-MASKED = "hidden_score"
-MASKED_VALUE = "-(2^128 - 2^104)"
-"""The constant for a score that may not be seen, the lowest number of single precision, as in the published code: its
-share of a softmax is 0 there."""
 
 
 def write(writer: Writer, op: Op) -> None:
@@ -50,11 +39,7 @@ def _attribute(op: Op, name: str) -> str:
     return number(op.attributes[name])
 
 
-def _list(items: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, items))}]"
-
-
-# ---- entries and rows
+# ---- entries
 
 
 def _entrywise(writer: Writer, op: Op) -> None:
@@ -71,43 +56,7 @@ def _clamp(writer: Writer, op: Op) -> None:
     writer.step(writer.result(op), f"clamp({writer.operand(op.inputs[0])}, low: {low}, high: {high})")
 
 
-def _scale(writer: Writer, op: Op) -> None:
-    source, factor = writer.operand(op.inputs[0]), number(op.attributes.get("factor", "1"))
-    if "root" not in op.attributes:
-        writer.step(writer.result(op), f"scale({source}, by: {factor})")
-        return
-    root = _attribute(op, "root")
-    writer.step(writer.result(op), f"scale_by_root({source}, factor: {factor}, root: {root})")
-
-
-def _over_rows(writer: Writer, op: Op) -> None:
-    """`softmax`; a router's `sigmoid` states its axis as well."""
-    if op.attributes.get("axis", -1) != -1:
-        raise refuse_operator(op, f"{op.operator} over another axis than the last has no form in the library")
-    writer.step(writer.result(op), f"{op.operator}({writer.operand(op.inputs[0])})")
-
-
-def _rms_norm(writer: Writer, op: Op) -> None:
-    if "weight" not in op.weights:
-        raise refuse_operator(op, "rms_norm without a weight has no form in the library")
-    offset = op.attributes.get("offset", 0)
-    end = f", offset: {number(offset)}" if offset else ""
-    source, weight = writer.operand(op.inputs[0]), writer.weight(op, "weight")
-    writer.step(writer.result(op), f"rms_norm({source}, {weight}, eps: {_attribute(op, 'eps')}{end})")
-
-
-def _layer_norm(writer: Writer, op: Op) -> None:
-    if "weight" not in op.weights:
-        raise refuse_operator(op, "layer_norm without a weight has no form in the library")
-    source, weight, eps = writer.operand(op.inputs[0]), writer.weight(op, "weight"), _attribute(op, "eps")
-    if "bias" in op.weights:
-        bias = writer.weight(op, "bias")
-        writer.step(writer.result(op), f"layer_norm({source}, {weight}, {bias}, eps: {eps})")
-    else:
-        writer.step(writer.result(op), f"centred_norm({source}, {weight}, eps: {eps})")
-
-
-# ---- linear layers and tables
+# ---- tables
 
 
 def _embedding(writer: Writer, op: Op) -> None:
@@ -120,7 +69,9 @@ def _embedding(writer: Writer, op: Op) -> None:
         _into_f32(writer, op, rows)
         return
     writer.step(writer.result(op, "rows"), rows)
-    _into_f32(writer, op, f"reshape({writer.result(op, 'rows')}, shape: {_list(op.shape)})", structural=True)
+    batch, *row_shape = op.shape
+    alike = f"reshape({writer.result(op, 'rows')}, shape: {list_of((1, *row_shape))})"
+    _into_f32(writer, op, alike if batch == 1 else f"repeat_kv({alike}, times: {batch})", structural=True)
 
 
 def _into_f32(writer: Writer, op: Op, call: str, *, structural: bool = False) -> None:
@@ -134,18 +85,6 @@ def _into_f32(writer: Writer, op: Op, call: str, *, structural: bool = False) ->
         writer.step(writer.result(op), f"cast({writer.result(op, 'stored')}, to: f32)")
 
 
-def _linear(writer: Writer, op: Op) -> None:
-    weight, source = writer.weight(op, "weight"), writer.operand(op.inputs[0])
-    if op.attributes.get("stored") == "in_out":
-        weight = f"transpose({weight})"
-    writer.step(writer.result(op, "sums"), f"linear({source}, {weight})")
-    if "bias" not in op.weights:
-        writer.step(writer.result(op), f"encode({writer.result(op, 'sums')}, to: f32)")
-        return
-    writer.step(writer.result(op, "product"), f"encode({writer.result(op, 'sums')}, to: f32)")
-    writer.step(writer.result(op), f"add_bias({writer.result(op, 'product')}, {writer.weight(op, 'bias')})")
-
-
 # ---- layout
 
 
@@ -155,113 +94,77 @@ def _slice(writer: Writer, op: Op) -> None:
     writer.step(writer.result(op), f"slice({source}, axis: -1, start: {start}, stop: {stop})")
 
 
+def _concat(writer: Writer, op: Op) -> None:
+    """The parts one behind the other along the last axis."""
+    joined, *parts = (writer.operand(name) for name in op.inputs)
+    for part in parts:
+        joined = f"concat({joined}, {part})"
+    writer.step(writer.result(op), joined)
+
+
 def _split_heads(writer: Writer, op: Op) -> None:
     heads = _attribute(op, "heads")
     writer.step(writer.result(op), f"split_heads({writer.operand(op.inputs[0])}, heads: {heads})")
+
+
+def _repeat_kv(writer: Writer, op: Op) -> None:
+    times = _attribute(op, "times")
+    writer.step(writer.result(op), f"repeat_kv({writer.operand(op.inputs[0])}, times: {times})")
 
 
 def _unary(writer: Writer, op: Op) -> None:
     writer.step(writer.result(op), f"{op.operator}({writer.operand(op.inputs[0])})")
 
 
-# ---- attention
-
-
-def _cache(writer: Writer, op: Op) -> None:
-    """Old and new positions behind each other; attention sees the last of them, the state keeps the last.
-
-    A cache that is not yet full has empty slots before its first position; `cache_mask` masks them.
-    """
-    new, state = writer.operand(op.inputs[-1]), op.inputs[0].removeprefix("state.")
-    if len(op.inputs) == 1:
-        state = writer.written[op.name]
-        writer.renamed[op.name] = new
-    kept, length, attended = writer.state_shape(state)[2], writer.shapes[op.inputs[-1]][2], op.shape[2]
-    writer.shapes[op.name] = op.shape
-    if kept == 0:
-        raise refuse_operator(op, "a window of one position keeps no cache, which has no form in the library")
-    if len(op.inputs) == 1 and length >= kept:
-        writer.step(writer.state(state), _last(new, length, kept))
-        return
-    both = writer.result(op, "all")
-    writer.step(both, f"kv_cache_append({writer.state(state)}, {new})")
-    if len(op.inputs) == 1:
-        writer.step(writer.state(state), _last(both, kept + length, kept))
-        return
-    seen = both if attended == kept + length else writer.result(op)
-    writer.renamed[op.name] = seen
-    if seen != both:
-        writer.step(seen, _last(both, kept + length, attended))
-    writer.step(writer.state(state), _last(seen, attended, kept))
-
-
-def _last(source: str, length: int, kept: int) -> str:
-    """The last `kept` of `length` positions."""
-    if length == kept:
-        return source
-    return f"slice({source}, axis: -2, start: {length - kept}, stop: {length})"
-
-
-def _scores(writer: Writer, op: Op) -> None:
-    """`q k^T` in the library is divided by a root; `query_scalar: 1` leaves it as it is."""
-    query, keys = (writer.operand(name) for name in op.inputs)
-    writer.step(
-        writer.result(op, "sums"),
-        f"attention_scores({query}, {_shared(op, keys)}, query_scalar: 1)",
-    )
-    writer.step(writer.result(op), f"encode({writer.result(op, 'sums')}, to: f32)")
-
-
-def _values(writer: Writer, op: Op) -> None:
-    shares, values = (writer.operand(name) for name in op.inputs)
-    writer.step(writer.result(op, "sums"), f"attention_values({shares}, {_shared(op, values)})")
-    writer.step(writer.result(op), f"encode({writer.result(op, 'sums')}, to: f32)")
-
-
-def _shared(op: Op, source: str) -> str:
-    """Keys or values, each head as often as queries share it."""
-    groups = op.attributes["groups"]
-    return source if groups == 1 else f"repeat_kv({source}, times: {groups})"
-
-
-def _mask(writer: Writer, op: Op) -> None:
-    if len(op.inputs) != 3:
-        raise refuse_operator(op, "a mask of chosen positions has no form in the library")
-    window = op.attributes.get("window", 0)
-    end = f", window: {window}" if window else ""
-    scores, positions = (writer.operand(name) for name in op.inputs[:2])
-    writer.step(writer.result(op), f"cache_mask({scores}, {positions}, fill: {MASKED}{end})")
-
-
 _NONE: tuple[str, ...] = ()
+_NORM = ("eps", "offset", "groups", "per_head")
 _WRITERS: dict[str, tuple[Write, tuple[str, ...], tuple[str, ...] | None]] = {
     **dict.fromkeys(
         ("add", "silu", "gelu", "gelu_tanh", "quick_gelu", "relu", "relu_squared"),
         (_entrywise, _NONE, _NONE),
     ),
-    "sigmoid": (_over_rows, _NONE, ("axis",)),
-    "mul": (write_mul, _NONE, _NONE),
+    "sigmoid": (attention.write_softmax, _NONE, ("axis",)),
+    "mul": (experts.write_mul, _NONE, _NONE),
     "softcap": (_softcap, _NONE, ("cap",)),
     "clamp": (_clamp, _NONE, ("low", "high")),
-    "scale": (_scale, _NONE, ("factor", "root")),
-    "softmax": (_over_rows, _NONE, ("axis",)),
-    "top_k": (write_top_k, _NONE, ("k",)),
-    "gather": (write_gather, _NONE, _NONE),
-    "normalize_sum": (write_normalize_sum, _NONE, ("eps",)),
-    "expert_linear": (write_expert_linear, ("weight",), _NONE),
-    "expert_sum": (write_expert_sum, _NONE, _NONE),
-    "rms_norm": (_rms_norm, ("weight",), ("eps", "offset")),
-    "layer_norm": (_layer_norm, ("weight", "bias"), ("eps",)),
+    "scale": (features.write_scale, _NONE, ("factor", "root", "gain", "of")),
+    "position_scale": (features.write_position_scale, _NONE, ("scale", "floor", "shift")),
+    **dict.fromkeys(features.WEIGHTED, (features.write_weighted, ("weight",), _NONE)),
+    "softmax": (attention.write_softmax, ("sink",), ("axis",)),
+    "top_k": (experts.write_top_k, ("correction",), ("k", "groups", "top_groups", "group_score")),
+    "gather": (experts.write_gather, _NONE, _NONE),
+    "normalize_sum": (experts.write_normalize_sum, _NONE, ("eps",)),
+    "sparse_mixer": (experts.write_sparse_mixer, _NONE, ("jitter",)),
+    "expert_scale": (experts.write_expert_scale, ("weight",), _NONE),
+    "expert_mul": (experts.write_expert_input, _NONE, _NONE),
+    "expert_linear": (experts.write_expert_linear, ("weight", "bias"), ("weight_bits",)),
+    "clamped_swiglu": (experts.write_clamped_swiglu, _NONE, ("limit", "slope")),
+    "expert_sum": (experts.write_expert_sum, _NONE, _NONE),
+    "rms_norm": (features.write_rms_norm, ("weight", "bias"), _NORM),
+    "layer_norm": (features.write_layer_norm, ("weight", "bias"), _NORM),
+    "l2_norm": (features.write_l2_norm, _NONE, ("eps",)),
     "embedding": (_embedding, ("weight",), ("offset",)),
-    "linear": (_linear, ("weight", "bias"), ("stored",)),
+    "linear": (features.write_linear, ("weight", "bias"), ("stored", "unit_rows", "weight_bits")),
     "slice": (_slice, _NONE, ("start", "stop")),
+    "concat": (_concat, _NONE, _NONE),
     "split_heads": (_split_heads, _NONE, ("heads",)),
     "merge_heads": (_unary, _NONE, _NONE),
+    "repeat_kv": (_repeat_kv, _NONE, ("times",)),
     "rotary_embedding": (write_rotary, _NONE, None),
-    "kv_cache_append": (_cache, _NONE, ("capacity",)),
-    "attention_scores": (_scores, _NONE, ("groups",)),
-    "attention_values": (_values, _NONE, ("groups",)),
-    "causal_mask": (_mask, _NONE, ("window",)),
+    "kv_cache_append": (attention.write_cache, _NONE, ("capacity",)),
+    "attention_scores": (attention.write_scores, _NONE, ("groups",)),
+    "attention_values": (attention.write_values, _NONE, ("groups",)),
+    "alibi_bias": (attention.write_alibi, _NONE, ("max_bias",)),
+    "causal_mask": (attention.write_mask, _NONE, ("window", "chunk")),
+    "head_sum": (attention.write_head_sum, _NONE, _NONE),
+    "convolution_window": (recurrent.write_convolution_window, _NONE, ("kernel",)),
+    "causal_convolution": (recurrent.write_convolution, ("weight", "bias"), ("kernel",)),
+    "decay": (recurrent.write_decay, ("rate", "bias"), _NONE),
+    "softplus_step": (recurrent.write_step, ("bias",), ("low", "high")),
+    "gated_delta_scan": (recurrent.write_delta_scan, _NONE, ("groups",)),
+    "selective_scan": (recurrent.write_selective_scan, ("rate",), ("groups",)),
+    "state_read": (recurrent.write_state_read, _NONE, ("groups", "along")),
+    "last_position": (recurrent.write_last_position, _NONE, _NONE),
     "last_token": (_unary, _NONE, _NONE),
     "argmax": (_unary, _NONE, _NONE),
 }

@@ -16,6 +16,7 @@ from pllm_lang.models.graph import Op
 from pllm_lang.models.text.number import number
 from pllm_lang.models.text.writer import Writer, refuse_operator
 
+ORIGINAL = "original_max_position_embeddings"
 ALWAYS = frozenset({"kind", "theta", "dims", "pairing"})
 NAMED: dict[str, tuple[str, dict[str, str]]] = {
     "default": ("rotary_embedding", {}),
@@ -41,10 +42,12 @@ YARN = frozenset(
 LONGROPE = frozenset(
     (
         *("short_factor", "long_factor", "original_max_position_embeddings", "max_positions", "factor"),
-        "attention_factor",
+        *("attention_factor", "short_mscale", "long_mscale"),
     )
 )
-"""What the two kinds may state; LongRoPE's `short_mscale` and `long_mscale` have no form."""
+DYNAMIC = frozenset(("factor", "max_positions"))
+PROPORTIONAL = frozenset(("rotated", "factor"))
+"""What each kind may state."""
 
 
 def write_rotary(writer: Writer, op: Op) -> None:
@@ -54,10 +57,22 @@ def write_rotary(writer: Writer, op: Op) -> None:
         _named(writer, op, *NAMED[kind])
     elif kind == "yarn":
         _known(op, YARN)
-        _divided(writer, op, _yarn_divisors(op), _yarn_scale(op))
+        if str(op.attributes.get("truncate", 1)) == "1":
+            divisors = ", ".join(map(number, _yarn_divisors(op)))
+            _whole_rows(writer, op, "rotary_divided", {"divisors": f"[{divisors}]"}, _yarn_scale(op))
+        else:
+            _whole_rows(writer, op, "rotary_yarn", _yarn_ramp(op), _yarn_scale(op))
     elif kind == "longrope":
         _known(op, LONGROPE)
-        _divided(writer, op, _longrope_divisors(writer, op), _longrope_scale(op))
+        divisors = ", ".join(map(number, _longrope_divisors(writer, op)))
+        given = {"divisors": f"[{divisors}]"}
+        _whole_rows(writer, op, "rotary_divided", given, _longrope_scale(writer, op))
+    elif kind == "dynamic":
+        _known(op, DYNAMIC)
+        _dynamic(writer, op)
+    elif kind == "proportional":
+        _known(op, PROPORTIONAL)
+        _proportional(writer, op)
     else:
         raise refuse_operator(op, f"rotary positions of kind {kind!r} have no form in the library")
 
@@ -84,12 +99,13 @@ def _arguments(op: Op, given: dict[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in given.items())
 
 
-def _divided(writer: Writer, op: Op, divisors: list[Fraction], scale: str) -> None:
-    """The first `dims` features turned and scaled; the others behind them, as they were."""
-    source, width, dims = writer.operand(op.inputs[0]), op.shape[-1], 2 * len(divisors)
+def _whole_rows(writer: Writer, op: Op, operator: str, given: dict[str, str], scale: str) -> None:
+    """An operator that turns whole rows: the first `dims` features turned and scaled; the others behind them, as they
+    were."""
+    source, width, dims = writer.operand(op.inputs[0]), op.shape[-1], int(str(op.attributes["dims"]))
     turned = source if dims == width else f"slice({source}, axis: -1, start: 0, stop: {dims})"
-    given = {"theta": number(op.attributes["theta"]), "divisors": f"[{', '.join(map(number, divisors))}]"}
-    steps = [f"rotary_divided({turned}, {writer.operand(op.inputs[1])}, {_arguments(op, given)})"]
+    given = {"theta": number(op.attributes["theta"])} | given
+    steps = [f"{operator}({turned}, {writer.operand(op.inputs[1])}, {_arguments(op, given)})"]
     if scale:
         steps.append(scale.replace("$", writer.result(op, "turned")))
     if dims != width:
@@ -106,8 +122,6 @@ def _divided(writer: Writer, op: Op, divisors: list[Fraction], scale: str) -> No
 
 
 def _yarn_divisors(op: Op) -> list[Fraction]:
-    if str(op.attributes.get("truncate", 1)) != "1":
-        raise refuse_operator(op, "a ramp of YaRN between pairs (truncate: false) has no form in the library")
     pairs, factor = int(str(op.attributes["dims"])) // 2, _exact(op, "factor")
     low = max(floor(_pair(op, _exact(op, "beta_fast", 32) or Fraction(32))), 0)
     high = min(ceil(_pair(op, _exact(op, "beta_slow", 1) or Fraction(1))), 2 * pairs - 1)
@@ -137,6 +151,13 @@ def _ends(interval: Interval) -> tuple[Fraction, Fraction]:
     return Fraction(interval.low), Fraction(interval.high)
 
 
+def _yarn_ramp(op: Op) -> dict[str, str]:
+    """What a ramp that is not rounded to whole pairs is told by."""
+    fast, slow = _exact(op, "beta_fast", 32) or Fraction(32), _exact(op, "beta_slow", 1) or Fraction(1)
+    given = {"factor": _exact(op, "factor"), "original": _exact(op, ORIGINAL), "fast": fast, "slow": slow}
+    return {name: number(value) for name, value in given.items()}
+
+
 def _yarn_scale(op: Op) -> str:
     """The step that scales `$`, empty for a scale of 1."""
     if "attention_factor" in op.attributes:
@@ -155,7 +176,7 @@ def _yarn_scale(op: Op) -> str:
 
 
 def _longrope_divisors(writer: Writer, op: Op) -> list[Fraction]:
-    original = _exact(op, "original_max_position_embeddings")
+    original = _exact(op, ORIGINAL)
     first, last = writer.lengths
     if first <= original < last:
         raise refuse_operator(
@@ -167,14 +188,39 @@ def _longrope_divisors(writer: Writer, op: Op) -> list[Fraction]:
     return [Fraction(str(factor)) for factor in factors]
 
 
-def _longrope_scale(op: Op) -> str:
+def _longrope_scale(writer: Writer, op: Op) -> str:
+    stated = "long_mscale" if writer.lengths[0] > _exact(op, ORIGINAL) else "short_mscale"
+    if stated in op.attributes:
+        return _by(_exact(op, stated))
     if "attention_factor" in op.attributes:
         return _by(_exact(op, "attention_factor"))
-    original = _exact(op, "original_max_position_embeddings")
+    original = _exact(op, ORIGINAL)
     growth = _exact(op, "factor") if "factor" in op.attributes else _exact(op, "max_positions") / original
     if growth <= 1:
         return ""
     return f"longrope_scale($, growth: {number(growth)}, original: {number(original)})"
+
+
+# ---- rates that hang on the length, and pairs that do not turn
+
+
+def _dynamic(writer: Writer, op: Op) -> None:
+    """The plain rates up to the positions of the model; beyond, they grow with every token."""
+    most = _exact(op, "max_positions")
+    if writer.lengths[1] > most:
+        raise refuse_operator(
+            op, f"beyond position {most} dynamic rates change with every token, which one text cannot say"
+        )
+    _named(writer, op, *NAMED["default"])
+
+
+def _proportional(writer: Writer, op: Op) -> None:
+    given = {name: number(op.attributes[name]) for name in ("theta", "dims")}
+    given["pairs"] = str(int(str(op.attributes["rotated"])) // 2)
+    if "factor" in op.attributes:
+        given["factor"] = number(op.attributes["factor"])
+    operands = f"{writer.operand(op.inputs[0])}, {writer.operand(op.inputs[1])}"
+    writer.step(writer.result(op), f"rotary_first_pairs({operands}, {_arguments(op, given)})")
 
 
 def _by(factor: Fraction) -> str:

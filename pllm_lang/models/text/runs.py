@@ -34,6 +34,16 @@ class Run(msgspec.Struct, frozen=True):
         """The loop's first index: that of the layer where every turn is one layer, else 0."""
         return self.first if self.period == 1 else 0
 
+    def rest(self) -> tuple[Run, ...]:
+        """The same layers but the first."""
+        if self.turns * self.period == 1:
+            return ()
+        if self.period == 1:
+            return (Run(self.first + 1, self.turns - 1, self.bodies),)
+        single = tuple(Run(self.first + i, 1, (body,)) for i, body in enumerate(self.bodies) if i)
+        again = (Run(self.first + self.period, self.turns - 1, self.bodies),) if self.turns > 1 else ()
+        return (*single, *again)
+
     def layers_of(self, member: int) -> range:
         """The layers that body number `member` stands for, one a turn."""
         last = self.first + self.turns * self.period

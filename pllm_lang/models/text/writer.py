@@ -28,10 +28,12 @@ class Family(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a body stands: body number `member` of a run; none for the ops around the layers."""
+    """Where a body stands: body number `member` of a run; none for the ops around the layers. `alone`: a single layer
+    outside of any loop."""
 
     run: Run | None = None
     member: int = 0
+    alone: bool = False
 
     @property
     def layer(self) -> int | None:
@@ -47,9 +49,10 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Writer:
-    """Writes the ops of one body. `renamed` gives the names of values that go in and come out, `written`
-    the state that keeps an op's result, `lengths` the least and greatest length of a sequence after this stage.
-    `chosen` says of which scores an op has chosen, and what the chosen scores are called."""
+    """Writes the ops of one `body`. `renamed` gives the names of values that go in and come out, `written`
+    the state that keeps an op's result, `lengths` the least and greatest length of a sequence after this stage;
+    `in_chunks`: the stage runs several times on one input. `chosen` says what the scores are called that an op has
+    chosen."""
 
     def __init__(
         self,
@@ -61,6 +64,9 @@ class Writer:
         written: Mapping[str, str],
         shapes: Mapping[str, tuple[int, ...]],
         lengths: tuple[int, int],
+        *,
+        body: Sequence[Op],
+        in_chunks: bool,
     ) -> None:
         self.lines: list[str] = []
         self.dtype = dtype
@@ -68,7 +74,9 @@ class Writer:
         self.renamed = dict(renamed)
         self.written = written
         self.lengths = lengths
-        self.chosen: dict[str, tuple[str, str]] = {}
+        self.body = body
+        self.in_chunks = in_chunks
+        self.chosen: dict[str, str] = {}
         self.shapes = dict(shapes)
         self._inputs = frozenset(shapes) - frozenset(renamed)
         self._made: dict[str, Op] = {}
@@ -78,6 +86,11 @@ class Writer:
     def step(self, result: str, call: str) -> None:
         """One step at the client; a state can also be given a value as it is."""
         self.lines.append(f"{result} = {call} @ client" if "(" in call else f"{result} = {call}")
+
+    def rounded(self, op: Op, part: str, call: str) -> None:
+        """An exact call, and its result in the format of the computation."""
+        self.step(self.result(op, part), call)
+        self.step(self.result(op), f"encode({self.result(op, part)}, to: f32)")
 
     def result(self, op: Op, part: str = "") -> str:
         """The name of an op's result, or of an intermediate `part` of it. Where two ops of a graph's body have one name,
@@ -96,7 +109,10 @@ class Writer:
         return self.renamed.get(name) or self._numbered(result_name(name))
 
     def _numbered(self, name: str) -> str:
-        """Bodies of one loop share a scope; the second and later ones number their names."""
+        """Bodies of one loop share a scope; the second and later ones number their names. A layer outside of loops
+        shares that of the stage."""
+        if self.place.alone:
+            return f"{name}_of_layer_{self.place.layer}"
         several = self.place.run is not None and self.place.run.period > 1
         return f"{name}_{self.place.member}" if several else name
 
