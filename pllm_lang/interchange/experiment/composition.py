@@ -73,7 +73,8 @@ def _pipeline(library: Library, value: ex.Expr) -> tuple[Record, dict[str, ex.Ex
     """The record of the pipeline, of a suite the one that it is made of, and the arguments given."""
     record = library.get(_key(value))
     if isinstance(record, Record) and record.kind == "suite" and isinstance(value, ex.Ref):
-        return _pipeline(library, record.fields["pipeline"])
+        value = record.fields["pipeline"]
+        record = library.get(_key(value))
     if not isinstance(record, Record) or record.kind != "pipeline":
         raise ExportRefused(f"{show_expr(value)} is no pipeline", "pipeline")
     if isinstance(value, ex.Apply) and value.args:
