@@ -35,7 +35,8 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+        unknown = bool(args) and args[0] not in self.list_commands(ctx) and not args[0].startswith("-")
+        if unknown and not ctx.resilient_parsing:  # a shell that completes wants no message
             ctx.fail(_unknown_command(args[0], self.list_commands(ctx)))
         return super().resolve_command(ctx, args)
 

@@ -12,6 +12,7 @@ import msgspec
 
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 from pllm_lang.cli.call import Call, Wanted
+from pllm_lang.cli.codes import complete_code
 from pllm_lang.cli.config import BadConfigError, Settings, find_settings
 from pllm_lang.cli.discover import BadNameError, NoSuchPathError, files_of, with_dependents
 from pllm_lang.cli.formats import formats
@@ -36,12 +37,22 @@ class Switches(msgspec.Struct, frozen=True):
 
 
 @click.command(short_help="Prove plans, or refuse them with the place and the numbers.")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
     "--format", "format_", type=click.Choice(formats()), help="How findings are written.  [default: full]"
 )
-@click.option("--select", multiple=True, help="Show only warnings and notes of these codes or families.")
-@click.option("--ignore", multiple=True, help="Leave out warnings and notes of these codes or families.")
+@click.option(
+    "--select",
+    multiple=True,
+    shell_complete=complete_code,
+    help="Show only warnings and notes of these codes or families.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    shell_complete=complete_code,
+    help="Leave out warnings and notes of these codes or families.",
+)
 @click.option("--exclude", multiple=True, help="Leave out files by a .gitignore pattern.")
 @click.option(
     "--force-exclude", is_flag=True, help="Leave out excluded files even when they are named (for hooks)."
@@ -57,6 +68,7 @@ class Switches(msgspec.Struct, frozen=True):
 @click.option("--diff", is_flag=True, help="Print what --fix would change; write nothing.")
 @click.option(
     "--baseline",
+    type=click.Path(),
     default="",
     metavar="FILE",
     help="Hide the warnings and notes that FILE lists; never an error.",

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from pllm_lang.cli.app import BAD_CALL
+from pllm_lang.cli.codes import complete_code
 from pllm_lang.resources import rule_pages_dir
 
 
 @click.command(short_help="What a finding means; all codes without an argument.")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=complete_code)
 def command(code: str | None) -> int:
     """Print the page of a finding's CODE (`bounds.overflow`); of a family (`bounds`), or of all without CODE, list the codes."""
     listed = [known for known in known_codes() if code in (None, known.partition(".")[0])]

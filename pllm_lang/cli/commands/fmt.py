@@ -35,7 +35,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 @click.command(short_help="Give plan files their layout, or only say which lack it.")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 where a file is not in the layout.")
 @click.option(
     "--diff", is_flag=True, help="Change nothing; print what would change, exit 1 where something would."

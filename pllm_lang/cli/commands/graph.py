@@ -8,7 +8,7 @@ from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING
 
 
 @click.command(short_help="A picture of a plan: who does what, who sends what to whom.")
-@click.argument("target", metavar="FILE[:NAME]")
+@click.argument("target", metavar="FILE[:NAME]", type=click.Path())
 @click.option("--format", "format_", type=click.Choice(["svg", "dot"]), default="svg", show_default=True)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to the standard output."
