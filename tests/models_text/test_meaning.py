@@ -10,7 +10,7 @@ import pytest
 from pllm_lang.cli.checking import check_files
 from pllm_lang.models import ModelGraph, lower_model
 from pllm_lang.models.text.model import model_text
-from pllm_lang.runtime.semantic.reference import generate
+from pllm_lang.runtime.semantic.reference import generate, with_parts
 from tests.models.random_weights import random_weights
 from tests.models.tiny_configs import TINY, Config, rope
 from tests.models_text.lowered import Text, graph_of, opened
@@ -63,14 +63,16 @@ def test_several_sequences_give_the_same_logits(model_type: str) -> None:
     agree(lower_model(config, batch=2, max_input_tokens=5, max_new_tokens=4).graph)
 
 
-def agree(graph: ModelGraph) -> None:
-    """Text and graph give the same logits for prefill and three decode steps, with random weights."""
+def agree(graph: ModelGraph, before: ModelGraph | None = None) -> None:
+    """Text and graph give the same logits for prefill and three decode steps, with random weights; those of `before`,
+    where passes have put weights together."""
     text = opened(model_text(graph))
     assert [found.message for found in text.findings] == []
-    tokens = np.array([[3, 1, 4, 1, 5], [2, 7, 1, 8, 2]])[: graph.workload.batch]
-    steps = np.array([[9, 2, 6], [8, 1, 4]])[: graph.workload.batch]
-    theirs = generate(graph, random_weights(graph), tokens, steps)
-    ours = run(graph, text, tokens, steps)
+    work = graph.workload
+    tokens = np.array([[3, 1, 4, 1, 5, 9], [2, 7, 1, 8, 2, 8]])[: work.batch, : work.max_input_tokens]
+    steps = np.array([[9, 2, 6], [8, 1, 4]])[: work.batch]
+    theirs = generate(graph, random_weights(before or graph), tokens, steps)
+    ours = run(graph, text, tokens, steps, before or graph)
     assert np.std(theirs) > 0.05
     assert np.abs(np.array(theirs) - np.array(ours)).max() < TOLERANCE
 
@@ -83,25 +85,51 @@ def test_the_text_of_every_family_is_accepted(model_type: str) -> None:
     assert [report.accepted for report in checked.reports] == [True]
 
 
-def run(graph: ModelGraph, text: Text, tokens: Any, steps: Any) -> list[Any]:
-    machine = Machine(text.plan, text.library, families(graph, text))
+def run(
+    graph: ModelGraph, text: Text, tokens: Any, steps: Any, before: ModelGraph | None = None
+) -> list[Any]:
+    machine = Machine(text.plan, text.library, families(graph, text, before or graph))
     prefill, decode = text.plan.stages
-    logits = [machine.run(prefill, [tokens, np.arange(tokens.shape[1])])[0]]
+    size = graph.prefill.query
+    for start in range(0, tokens.shape[1], size):
+        at = np.arange(start, start + size)
+        last = machine.run(prefill, [tokens[:, start : start + size], at])[0]
+    logits = [last]
     for index in range(steps.shape[1]):
         at = np.array([tokens.shape[1] + index])
         logits.append(machine.run(decode, [steps[:, index : index + 1], at])[0])
     return logits
 
 
-def families(graph: ModelGraph, text: Text) -> dict[int, Any]:
+def families(graph: ModelGraph, text: Text, before: ModelGraph) -> dict[int, Any]:
     """Random weights in the order of their declaration; caches that hold something which is not to be seen."""
-    source = random_weights(graph)
+    source = with_parts(graph, random_weights(before))
+    scales = {weight.scale_of: weight.value for weight in text.plan.weights if weight.scale_of >= 0}
+    declarations = [weight for weight in text.plan.weights if weight.scale_of < 0]
     found: dict[int, Any] = {}
-    for weight, declared in zip(graph.weights, text.plan.weights, strict=True):
-        experts = (weight.experts,) if weight.experts else ()
-        assert declared.type.shape == (*experts, *weight.shape)
+    for weight, declared in zip(graph.weights, declarations, strict=True):
         members = [source(weight.name, layer) for layer in weight.layers or (None,)]
+        if weight.bits:
+            if weight.name in stored_turned(graph):
+                members = [np.swapaxes(member, -1, -2) for member in members]
+            stored = [integers(member, weight.bits) for member in members]
+            members, steps = [one for one, _ in stored], [step for _, step in stored]
+            found[scales[declared.value]] = steps if weight.layers else steps[0]
+        assert all(member.shape == declared.type.shape for member in members)
         found[declared.value] = members if weight.layers else members[0]
     for state in text.plan.states:
         found[state.value] = [np.full(state.type.shape, 7.5) for _ in range(state.count)]
     return found
+
+
+def stored_turned(graph: ModelGraph) -> set[str]:
+    """Weights that are stored as [in, out]: their integers stand in the text as [out, in], so that a row has one
+    scale."""
+    ops = [op for repeat in graph.prefill.layers for op in repeat.ops]
+    return {op.weights["weight"] for op in ops if op.attributes.get("stored") == "in_out"}
+
+
+def integers(weight: Any, bits: int) -> tuple[Any, Any]:
+    """Signed integers and one scale a row, as the pass says: `max|row| / (2^(bits-1) - 1)`, ties to even."""
+    step = np.abs(weight).max(-1) / (2 ** (bits - 1) - 1)
+    return np.round(weight / step[..., None]), step

@@ -86,7 +86,7 @@ def _evict(graph: ModelGraph, values: Values) -> ModelGraph:
         elif name == "cluster_sizes":
             given[name] = _sizes(name, value)
         elif name == "share_adjacent_layers":
-            given[name] = value == "true"
+            given[name] = _truth(name, value)
     return evict_kv_cache(graph, msgspec.convert(given, KvCacheEvictionPolicy, strict=True))
 
 
@@ -97,6 +97,12 @@ def _whole(values: Values, name: str) -> int:
     if not isinstance(value, int):
         raise LoweringError("pass.parameter", f"{name} must be a whole number", key=name)
     return value
+
+
+def _truth(name: str, value: Value) -> bool:
+    if value not in ("true", "false"):
+        raise LoweringError("pass.parameter", f"{name} must be true or false", key=name)
+    return value == "true"
 
 
 def _ratio(name: str, value: Value) -> tuple[int, int]:
