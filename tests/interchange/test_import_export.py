@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pllm_lang.catalog.expr import Num
 from pllm_lang.catalog.load import open_project
 from pllm_lang.catalog.records import Record
 from pllm_lang.interchange import (
@@ -280,6 +282,10 @@ REFUSED = {
     "no deployment": (text_with(deployment=""), "deployment"),
     "remote": (text_with(deployment="deployment: far"), "deployment"),
     "no root": (text_with(deployment="deployment: local()"), "deployment"),
+    "more of a deployment": (
+        text_with(deployment='deployment: local(root: "x", colour: "y")'),
+        "deployment",
+    ),
     "empty root": (text_with(deployment='deployment: local(root: "")'), "deployment"),
     "no budget": (text_with(budget=""), "budget"),
     "short budget": (
@@ -337,6 +343,18 @@ def test_values_outside_of_the_bounds(
     with pytest.raises(error) as refusal:
         exported(text_with(**fields))
     assert refusal.value.subject == subject
+
+
+def test_a_field_that_is_new_to_export_is_lost_not_dropped() -> None:
+    path = "/nowhere/e.pllm"
+    opened = open_project([path], "/nowhere", {path: text_with()})
+    record = next(
+        one for k in opened.library.keys("experiment") if isinstance(one := opened.library.get(k), Record)
+    )
+    newer = msgspec.structs.replace(record, fields=record.fields | {"retries": Num("3")})
+    with pytest.raises(NotFaithful) as refusal:
+        experiment_of_record(opened.library, newer)
+    assert refusal.value.keys == ("retries",)
 
 
 def test_the_folder_of_a_config_is_the_source(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ JUDGEMENTS = {
     "measure": "the document has no metrics; they are asked for when it runs",
     "facts": "the document has no facts of the weights",
 }
+KNOWN = frozenset({"model", "source", "pipeline", "deployment", "budget", *JUDGEMENTS})
+MACHINES = frozenset({"hosts", "administered_by", "links"})
 BUDGET = BudgetDoc.__struct_fields__
 
 
@@ -47,6 +49,7 @@ def experiment_of_record(library: Library, record: Record, *, lossy: bool = Fals
     budget, unknown = _budget(record)
     document = ExperimentDoc(record.id or record.name, model, found.components, root, budget)
     lost |= found.lost | unknown
+    lost |= {name: "the document has no such field" for name in record.fields if name not in KNOWN}
     if lost and not lossy:
         raise NotFaithful(lost)
     check_safe_integers(document)
@@ -108,12 +111,10 @@ def _deployment(library: Library, record: Record) -> tuple[str, dict[str, str]]:
     root = fields.get("root")
     if not local or not isinstance(root, ex.Text) or not root.value:
         raise ExportRefused("the document knows local deployments with a `root` only", "deployment")
-    kept = {
-        name: "the document has no machines"
-        for name in ("hosts", "administered_by", "links")
-        if name in fields
-    }
-    return root.value, {f"deployment.{name}": why for name, why in kept.items()}
+    if unknown := sorted(set(fields) - {"kind", "root", *MACHINES}):
+        raise ExportRefused(f"the document has no {unknown[0]} of a deployment", "deployment")
+    kept = [name for name in fields if name in MACHINES]
+    return root.value, {f"deployment.{name}": "the document has no machines" for name in kept}
 
 
 def _budget(record: Record) -> tuple[BudgetDoc, dict[str, str]]:

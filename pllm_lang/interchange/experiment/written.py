@@ -22,4 +22,6 @@ def written(document: ExperimentDoc, format: str) -> str:
     except ModuleNotFoundError:
         why = "YAML needs pyyaml: pip install 'pllm-lang[interchange]', or use JSON"
         raise DocumentError("document.format", why) from None
-    return yaml.safe_dump(spec, allow_unicode=True, sort_keys=False, width=2**20)
+    # some characters that do not print, such as U+0085, would be read back as white space
+    prints = json.dumps(spec, ensure_ascii=False).isprintable()
+    return yaml.safe_dump(spec, allow_unicode=prints, sort_keys=False, width=2**20)
