@@ -92,3 +92,14 @@ def test_other_name_and_place(case: dict[str, Any]) -> None:
         configuration_digest(found) == hashlib.sha256(f"pllm.configuration.v1\0{text}".encode()).hexdigest()
     )
     assert pipeline_digest(found) == case["expect"]["pipeline_digest"]
+
+
+@pytest.mark.parametrize("case", [p for p in REFUSED if isinstance(p.values[0].get("spec"), dict)])
+def test_refusal_does_not_depend_on_names(case: dict[str, Any]) -> None:
+    spec = permuted(case["spec"])
+    renamed = {**spec, "name": "another"} if isinstance(spec.get("name"), str) and spec["name"] else spec
+    with pytest.raises((ExperimentError, ComponentError, DocumentError)) as refusal:
+        experiment_from_spec(renamed)
+    with pytest.raises(type(refusal.value)) as recorded:
+        experiment_from_spec(case["spec"])
+    assert (refusal.value.code, refusal.value.subject) == (recorded.value.code, recorded.value.subject)

@@ -82,6 +82,36 @@ def test_order_of_keys_does_not_matter(case: dict[str, Any]) -> None:
     assert_plan(decoder_plan(permuted(case["config"]), **case["workload"], lossy=True), case["expect"])
 
 
+LENIENT = {"qwen2", "qwen3", "phi3"}
+"""Families whose adapter ignores keys that it does not know."""
+OTHER_NAMES = {
+    "_name_or_path": "someone/else",
+    "transformers_version": "9.9",
+    "a_key_of_nobody": {"x": [1, None]},
+}
+
+
+def is_lenient(case: dict[str, Any]) -> bool:
+    return isinstance(case.get("config"), dict) and case["config"].get("model_type") in LENIENT
+
+
+@pytest.mark.parametrize("case", [p for p in params("model_valid") if is_lenient(p.values[0])])
+def test_names_of_the_model_do_not_matter(case: dict[str, Any]) -> None:
+    config = permuted(case["config"] | OTHER_NAMES)
+    assert_plan(decoder_plan(config, **case["workload"], lossy=True), case["expect"])
+
+
+@pytest.mark.parametrize("case", [p for p in params("model_invalid") if is_lenient(p.values[0])])
+def test_refusals_do_not_depend_on_names(case: dict[str, Any]) -> None:
+    config, found = case["config"] | OTHER_NAMES, []
+    for one in (case["config"], permuted(config)):
+        try:
+            found.append(decoder_plan(one, **case["workload"], lossy=True).digest)
+        except ConfigRefused as refusal:
+            found.append(f"{refusal.kind} {refusal.keys}")
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("case", params("model_valid"))
 def test_recorded_evictions(case: dict[str, Any]) -> None:
     plan = decoder_plan(config_of(case), **case["workload"], lossy=True)

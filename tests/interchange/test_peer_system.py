@@ -28,6 +28,7 @@ from pllm_lang.interchange import (
     pipeline_digest,
     resolve_experiment,
 )
+from pllm_lang.interchange.experiment.written import written
 from tests.interchange.conftest import AskPeer
 from tests.interchange.mutations import mutated_requests
 from tests.interchange.requests import FIXTURE, fixture
@@ -220,3 +221,38 @@ def test_what_the_command_exports_is_loaded(ask_peer: AskPeer, tmp_path: Path) -
     assert found[0]["configuration_digest"] == digest
     assert found[0]["resolved"]["verification_target_failure_bits"] == 64
     assert [answer["digest"] for answer in found[2:]] == [plan_digest, evicted_digest, plan_digest]
+
+
+NAMES = [
+    *("010", "yes", "null", "1e3", "0x1f", "1_000", "12:30", "2024-01-01", "~", ".nan", "=", "<<"),
+    *(
+        "a: b",
+        "# x",
+        "a #b",
+        " lead",
+        "trail ",
+        "\t",
+        "'",
+        '"',
+        "-",
+        "- a",
+        "? a",
+        "&a",
+        "*a",
+        "!x",
+        "%",
+        "@",
+        "`",
+    ),
+    *("{", "[a]", "a\nb", "a\n\n b", "\x85", "\u2028", "\ufeff", "\x7f", "é", "😀", "\\", "\x00"),
+]
+
+
+def test_names_survive_both_formats(ask_peer: AskPeer) -> None:
+    budget = BudgetDoc(1, 1, 1)
+    found = [ExperimentDoc(name, ModelDoc(name), CORE, name, budget) for name in NAMES]
+    for form in ("json", "yaml"):
+        answers = ask_peer([{"resolve": [written(one, form), form]} for one in found])
+        assert [answer.get("configuration_digest") for answer in answers] == [
+            configuration_digest(one) for one in found
+        ]
