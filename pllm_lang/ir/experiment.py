@@ -37,8 +37,8 @@ class Stock(msgspec.Struct, frozen=True, array_like=True):
 class Experiment(msgspec.Struct, frozen=True):
     """`plan` is the qualified name of a plan, or `model` says which model; never both.
 
-    `pipeline` is the composition with its parameters, `slots` its components by slot; `deployment` None where the experiment names none, so
-    what it would decide is not asked.
+    `session` is the one that it runs in, "" where it states none. `pipeline` is the composition with its parameters,
+    `slots` its components by slot; `deployment` None where the experiment names none, so what it would decide is not asked.
     """
 
     name: str
@@ -51,3 +51,4 @@ class Experiment(msgspec.Struct, frozen=True):
     budget: tuple[tuple[str, str], ...] = ()
     measure: tuple[Expr, ...] = ()
     slots: tuple[tuple[str, ComponentUse], ...] = ()
+    session: str = ""

@@ -7,6 +7,7 @@ asked, and the findings. Nothing here raises for a plan's mistakes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -102,19 +103,20 @@ def check_experiment(
     report: PlanReport | None,
     library: Library,
     lowering: tuple[Finding, ...],
+    others: tuple[Any, ...] = (),
 ) -> PlanReport:
     """What an experiment's deployment asks of its plan; `report` is the plan's own (None where it has no plan).
 
-    Under another policy than the plan's own, everything that is asked over a plan is asked again under that policy.
-    The findings are only the experiment's: those of the plan stand in its own report, but an experiment whose plan is
-    refused is refused as well.
+    `others` are what other experiments burn of the same stocks (`proving.drawn_of`). Under another policy than the
+    plan's own, everything that is asked over a plan is asked again under that policy. The findings are only the
+    experiment's: those of the plan stand in its own report, but an experiment whose plan is refused is refused as well.
     """
     places = SourceMap(record.origin, record.name, {}, {}, {})
     if report is None or report.flow is None:
         return PlanReport(experiment.name, NO_PLAN, (), (), lowering, None, places, accepted=False)
     key = experiment.policy or report.plan.policy
     plan = plan_view(report.plan, report.source_map, library, key)
-    view = ExperimentView(experiment, plan, report.flow, hosts_of(experiment, plan))
+    view = ExperimentView(experiment, plan, report.flow, hosts_of(experiment, plan), others)
     asked = tuple(
         o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view)
     )

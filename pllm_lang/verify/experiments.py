@@ -7,11 +7,12 @@ pipelines load only for an experiment that has one.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pllm_lang.catalog.expr import Expr, ListOf, Ref
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
 from pllm_lang.ir.experiment import Experiment
@@ -20,12 +21,16 @@ from pllm_lang.ir.lower.plan import Lowered, lower_plan
 from pllm_lang.resolve.modules import FactsFile, Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding, Span
-from pllm_lang.verify.check import PlanReport, check_experiment, check_plan
+from pllm_lang.verify.check import PlanReport, check_experiment, check_plan, plan_view
+from pllm_lang.verify.proving import drawn_of
 
 if TYPE_CHECKING:
     from pllm_lang.ir.lower.model import LoweredModel
 
 CheckPlan = Callable[[Project, Library, Module, syn.Plan], PlanReport]
+
+MAX_SHARING = 16
+"""Other experiments on one stock that a check adds up; what more of them burn is not known."""
 
 
 class CheckedExperiment(msgspec.Struct, frozen=True):
@@ -40,19 +45,15 @@ def check_record(
     project: Project, library: Library, record: Record, plan_of: CheckPlan | None = None
 ) -> CheckedExperiment:
     """Check an experiment. `plan_of` checks a plan that runs as it is written; an editor remembers such reports."""
-    if "model" in record.fields and "plan" not in record.fields:
-        return _on_a_model(project, library, record)
-    lowered = lower_experiment(library, record)
-    found = _declared(project, lowered.experiment.plan)
-    if found is not None and not record.under:
-        lowered = lower_experiment(library, record, under=_policy_of(*found))
-    if found is None:
-        return _checked(lowered, record, None, library)
-    if lowered.experiment.pipeline is None:
-        return _checked(lowered, record, (plan_of or check_declared)(project, library, *found), library)
-    plan = lower_plan(project, library, found[0].name, found[1])
-    placed = _placed(project, library, record, lowered, plan, stated=True)
-    return _checked(lowered, record, _check(placed, library), library, whole=True)
+    plan_of = plan_of or check_declared
+    subject = _subject(project, library, record, plan_of)
+    lowered = subject.lowered
+    others = tuple(_others(project, library, record, lowered.experiment, plan_of))
+    report = check_experiment(lowered.experiment, record, subject.report, library, lowered.findings, others)
+    if subject.whole and subject.report is not None:
+        findings = _placed_findings(subject, (*subject.report.findings, *report.findings))
+        report = msgspec.structs.replace(report, findings=findings)
+    return CheckedExperiment(lowered.experiment, report)
 
 
 def check_declared(project: Project, library: Library, module: Module, decl: syn.Plan) -> PlanReport:
@@ -62,6 +63,35 @@ def check_declared(project: Project, library: Library, module: Module, decl: syn
 
 def _check(lowered: Lowered, library: Library) -> PlanReport:
     return check_plan(lowered.plan, lowered.source_map, library, lowered.findings)
+
+
+# ---- what an experiment runs ----
+class _Subject(msgspec.Struct, frozen=True):
+    """`report` is the plan's, None where there is none; `whole` where nobody else reports its findings. `place` stands for
+    the text of a model, which nobody wrote."""
+
+    lowered: LoweredExperiment
+    report: PlanReport | None = None
+    whole: bool = False
+    place: Span | None = None
+
+
+def _subject(project: Project, library: Library, record: Record, plan_of: CheckPlan) -> _Subject:
+    if "model" in record.fields and "plan" not in record.fields:
+        return _model(project, library, record)
+    lowered = lower_experiment(library, record)
+    found = _declared(project, lowered.experiment.plan)
+    if found is None:
+        return _Subject(lowered)
+    if lowered.experiment.pipeline is None:
+        return _Subject(lowered, plan_of(project, library, *found))
+    if not record.under:
+        lowered = lower_experiment(library, record, under=_policy_of(*found))
+    if lowered.slots is None:
+        return _Subject(lowered)
+    plan = lower_plan(project, library, found[0].name, found[1])
+    placed = _placed(project, library, record, lowered, plan, stated=True)
+    return _Subject(lowered, _check(placed, library), whole=True)
 
 
 def _declared(project: Project, key: str) -> tuple[Module, syn.Plan] | None:
@@ -78,6 +108,35 @@ def _policy_of(module: Module, decl: syn.Plan) -> str:
     """The key of the policy that the plan is under, "" for none."""
     binding = module.scope.get(decl.under.id) if decl.under is not None else None
     return "" if binding is None else binding.key
+
+
+def _model(project: Project, library: Library, record: Record) -> _Subject:
+    models = importlib.import_module("pllm_lang.ir.lower.model")
+    model: LoweredModel = models.lower_experiment_model(project, library, record)
+    lowered = lower_experiment(library, record, model.findings)
+    if model.lowered is None or (lowered.experiment.pipeline is not None and lowered.slots is None):
+        return _Subject(lowered)
+    placed = _placed(project, library, record, lowered, model.lowered, stated=False)
+    place = record.field_origins.get("model", record.origin)
+    span = Span(place.file, place.start, place.end)
+    return _Subject(lowered, _check(placed, library), whole=True, place=span)
+
+
+def _placed_findings(subject: _Subject, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Findings in the text of a model, at the place that names it; what is said of several layers or stages, once."""
+    if subject.place is None or subject.report is None:
+        return findings
+    placed_at = importlib.import_module("pllm_lang.ir.lower.model").placed_at
+    printed = subject.report.source_map.plan.file
+    kept: dict[tuple[str, str, Span], Finding] = {}
+    for one in findings:
+        placed = placed_at(subject.place, one) if one.span.file == printed else one
+        key = (placed.code, placed.message, placed.span)
+        known = kept.get(key)
+        kept[key] = (
+            placed if known is None else msgspec.structs.replace(known, count=known.count + placed.count)
+        )
+    return tuple(kept.values())
 
 
 # ---- pipelines ----
@@ -107,35 +166,34 @@ def _facts(project: Project, record: Record) -> tuple[FactsFile, ...]:
     return () if found is None else (found,)
 
 
-# ---- models ----
-def _on_a_model(project: Project, library: Library, record: Record) -> CheckedExperiment:
-    """The plan of a model is a text that nobody wrote: what is found in it points at the place that names the model."""
-    models = importlib.import_module("pllm_lang.ir.lower.model")
-    model: LoweredModel = models.lower_experiment_model(project, library, record)
-    lowered = lower_experiment(library, record, model.findings)
-    if model.lowered is None:
-        return _checked(lowered, record, None, library)
-    placed = _placed(project, library, record, lowered, model.lowered, stated=False)
-    checked = _checked(lowered, record, _check(placed, library), library, whole=True)
-    place = record.field_origins.get("model", record.origin)
-    span, printed = Span(place.file, place.start, place.end), placed.source_map.plan.file
-    findings: list[Finding] = [
-        models.placed_at(span, one) if one.span.file == printed else one for one in checked.report.findings
-    ]
-    report = msgspec.structs.replace(checked.report, findings=tuple(findings))
-    return CheckedExperiment(checked.experiment, report)
+# ---- stocks that several experiments draw on ----
+def _others(
+    project: Project, library: Library, record: Record, experiment: Experiment, plan_of: CheckPlan
+) -> Iterator[Any]:
+    """What the other experiments of the project burn of this one's stocks."""
+    mine = {stock.key for stock in experiment.stocks}
+    sharing = [other for other in _experiments(library, record) if mine & _stocks(other)] if mine else []
+    for place, other in enumerate(sharing):
+        subject = _subject(project, library, other, plan_of)
+        plan = subject.report
+        flow = None if plan is None or place >= MAX_SHARING else plan.flow
+        policy = "" if plan is None else other.under or plan.plan.policy
+        for stock in sorted(mine & _stocks(other)):
+            if plan is None:
+                yield drawn_of(subject.lowered.experiment, None, None, stock)
+            else:
+                view = plan_view(plan.plan, plan.source_map, library, policy)
+                yield drawn_of(subject.lowered.experiment, view, flow, stock)
 
 
-def _checked(
-    lowered: LoweredExperiment,
-    record: Record,
-    plan: PlanReport | None,
-    library: Library,
-    *,
-    whole: bool = False,
-) -> CheckedExperiment:
-    """`whole` where nobody reports the plan's own findings but the experiment."""
-    report = check_experiment(lowered.experiment, record, plan, library, lowered.findings)
-    if whole and plan is not None:
-        report = msgspec.structs.replace(report, findings=(*plan.findings, *report.findings))
-    return CheckedExperiment(lowered.experiment, report)
+def _experiments(library: Library, record: Record) -> Iterator[Record]:
+    for other in map(library.get, library.keys("experiment")):
+        own = isinstance(other, Record) and (other.module, other.name) == (record.module, record.name)
+        if isinstance(other, Record) and not own:
+            yield other
+
+
+def _stocks(record: Record) -> set[str]:
+    named: Expr | None = record.fields.get("stock")
+    items = named.items if isinstance(named, ListOf) else (named,)
+    return {item.name for item in items if isinstance(item, Ref)}

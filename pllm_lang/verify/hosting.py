@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import msgspec
 
 from pllm_lang.catalog.evaluate import term
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref
 from pllm_lang.catalog.facts import Exact
-from pllm_lang.catalog.records import Kernel, Record
+from pllm_lang.catalog.records import Kernel, ProtocolLine, Record
 from pllm_lang.exact.number import exact
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import UNKNOWN, TensorType
+from pllm_lang.ir.walk import references
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.view import Met, PlanView, StepView
 
@@ -30,10 +32,13 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class ExperimentView(msgspec.Struct, frozen=True):
+    """`others` are what other experiments burn of the same stocks (`narrations.material.Drawn`)."""
+
     experiment: Experiment
     plan: PlanView
     flow: Flow
     hosts: tuple[Host, ...]
+    others: tuple[Any, ...] = ()
 
 
 def hosts_of(experiment: Experiment, plan: PlanView) -> tuple[Host, ...]:
@@ -95,6 +100,24 @@ def steps_at(host: Host, view: ExperimentView) -> Iterator[tuple[Met, StepView]]
             yield met, met.judged.view
 
 
+def computes_with(party: str, step: StepView, position: int) -> bool:
+    """Whether the party's part of the step has the operand in it, by the component's narration; where none is written, yes."""
+    text = None if step.component is None else step.component.protocol
+    if text is None or step.step.use is None:
+        return True
+    name = text.inputs[position].name
+    roles = {role for role, player in step.step.use.roles if player == party}
+    return any(
+        line.parties and line.parties[0] in roles and name in _names_in(line)
+        for line in (*text.offline, *text.online)
+        if line.kind in ("local", "send")
+    )
+
+
+def _names_in(line: ProtocolLine) -> set[str]:
+    return {name.partition(".")[0] for expr in line.exprs for name in references(expr)}
+
+
 class KernelUse(msgspec.Struct, frozen=True):
     kernel: Kernel
     params: tuple[tuple[str, Expr], ...]
@@ -114,6 +137,29 @@ def _kernels_in(value: Expr, plan: PlanView) -> Iterator[KernelUse]:
         yield KernelUse(record, params)
     for _, inner in params:
         yield from _kernels_in(inner, plan)
+
+
+def slot_kernels(view: ExperimentView) -> Iterator[KernelUse]:
+    """Kernels of the backend that the experiment's pipeline names."""
+    for slot, use in view.experiment.slots:
+        if slot != "kernels":
+            continue
+        for key in view.plan.library.keys("kernel"):
+            record = view.plan.library.get(key)
+            if isinstance(record, Kernel) and use.key in words_of(record.fields.get("backend")):
+                defaults = {spec.name: spec.default for spec in record.params if spec.default is not None}
+                yield KernelUse(record, tuple((defaults | dict(use.params)).items()))
+
+
+def runs_kernels(step: StepView) -> bool:
+    """Whether the step is one of those that a backend's kernels are for: products under a protocol."""
+    return step.component is not None and step.component.protocol is not None
+
+
+def words_of(expr: Expr | None) -> set[str]:
+    """Full names of a list of references."""
+    items = expr.items if isinstance(expr, ListOf) else () if expr is None else (expr,)
+    return {item.name for item in items if isinstance(item, Ref)}
 
 
 def defects_of(fields: dict[str, Expr]) -> Iterator[dict[str, Expr]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pllm_lang.catalog.records import Policy
+from pllm_lang.ir.experiment import Experiment
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.obligation import Obligation
@@ -37,8 +38,15 @@ def of_experiment(view: ExperimentView, code: str) -> Iterator[Obligation]:
     proof = proof_of(view.plan, view.flow)
     if proof is not None:
         material = importlib.import_module("pllm_lang.verify.narrations.material").material
-        found = material(view.experiment, proof.composed, view.plan.plan, view.plan.library)
+        found = material(view.experiment, proof.composed, view.plan.plan, view.plan.library, view.others)
         yield from (o for o in found if o.code == code)
+
+
+def drawn_of(experiment: Experiment, plan: PlanView | None, flow: Flow | None, stock: str) -> Any:
+    """What an experiment burns of a stock, as the check of another one asks it."""
+    proof = None if flow is None or plan is None else proof_of(plan, flow)
+    module = importlib.import_module("pllm_lang.verify.narrations.material")
+    return module.drawn(experiment, None if proof is None else proof.composed, stock)
 
 
 def distances(view: ExperimentView) -> Iterator[Obligation]:

@@ -16,7 +16,7 @@ from pllm_lang.resolve.uses import names_of, parts
 from pllm_lang.syntax import nodes as syn
 
 # What every clause may speak of besides the names of its record.
-CONTEXT_NAMES = frozenset({"n_parties", "host", "true", "false", "carrier", "pi"})
+CONTEXT_NAMES = frozenset({"n_parties", "host", "true", "false", "carrier", "pi", "failure"})
 FUNCTIONS = frozenset(
     name
     for name in (*PRIMITIVES, *SLOTS, *FORMAT_READS, *(name for name, _ in SPECIAL))

@@ -188,6 +188,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("budget", "map", "requests, tokens and other limits"),
         FieldSpec("measure", "list", "metrics"),
         FieldSpec("facts", "text", "facts file of the checkpoint"),
+        FieldSpec("session", "text", "the session that it runs in"),
     ),
     "target": (
         FieldSpec("isa", "words", "instruction-set features", required=True),

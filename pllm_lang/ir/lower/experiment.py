@@ -68,6 +68,7 @@ def lower_experiment(
         budget=_budget(reading),
         measure=_listed(fields.get("measure")),
         slots=() if slots is None else slots.named,
+        session=_text(fields.get("session")),
     )
     return LoweredExperiment(experiment, tuple(reading.findings), slots)
 
@@ -116,10 +117,14 @@ def _pipeline(reading: _Reading) -> ComponentUse | None:
 
 
 def _slots(reading: _Reading, pipeline: ComponentUse) -> Slots | None:
+    """None after a finding: what a wrong pipeline would make of the plan tells nothing more."""
+    before = len(reading.findings)
+
     def report(code: str, message: str, help: str) -> None:
         reading.report(code, message, "pipeline", help, Verdict.REFUTED)
 
-    return read_slots(pipeline, reading.library, reading.policy, report)
+    slots = read_slots(pipeline, reading.library, reading.policy, report)
+    return slots if len(reading.findings) == before else None
 
 
 # ---- deployments -------------------------------------------------------------------------------------
@@ -197,19 +202,23 @@ def _stock(key: str, record: Record) -> Stock:
     fields = record.fields
 
     def text(name: str) -> str:
-        value = fields.get(name)
-        return "" if value is None else value.value if isinstance(value, ex.Text) else show_expr(value)
+        return _text(fields.get(name))
 
+    provider = fields.get("provider")
     return Stock(
         key,
         fields.get("of", ex.Text("")),
         text("count"),
-        text("provider"),
+        provider.name if isinstance(provider, ex.Ref) else text("provider"),
         text("ring_bits"),
         text("weights"),
         text("session"),
         text("fresh") == "true",
     )
+
+
+def _text(value: ex.Expr | None) -> str:
+    return "" if value is None else value.value if isinstance(value, ex.Text) else show_expr(value)
 
 
 def _budget(reading: _Reading) -> tuple[tuple[str, str], ...]:

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pllm_lang.catalog.expr import Apply, Expr, ListOf, Ref
+from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.library import Library
-from pllm_lang.catalog.records import Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment, Stock
 from pllm_lang.ir.plan import Plan
 from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.budget import runs_of
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.under_way import IDEAL
 from pllm_lang.verify.obligation import Obligation
@@ -39,14 +39,29 @@ class Need(msgspec.Struct):
     of_weights: bool
 
 
+class Drawn(msgspec.Struct, frozen=True):
+    """What another experiment burns of a stock; `count` None where that is not known."""
+
+    experiment: str
+    stock: str
+    count: int | None
+
+
 def material(
-    experiment: Experiment, stages: tuple[Composed, ...], plan: Plan, library: Library
+    experiment: Experiment,
+    stages: tuple[Composed, ...],
+    plan: Plan,
+    library: Library,
+    others: tuple[Drawn, ...] = (),
 ) -> Iterator[Obligation]:
-    """Nothing where the experiment names no stock: then material is not asked."""
+    """Nothing where the experiment names no stock: then material is not asked. `others` are experiments that draw on the
+    same stocks."""
     if not experiment.stocks:
         return
     checkpoints = {weight.facts_key for weight in plan.weights} - {""}
-    left = {stock.key: int(stock.count) if stock.count.isdigit() else 0 for stock in experiment.stocks}
+    left = {stock.key: _count(stock) for stock in experiment.stocks}
+    burnt: dict[str, int] = {}
+    last: dict[str, Need] = {}
     for need in needs(experiment, stages):
         stock = _stock_for(need, experiment.stocks)
         if stock is None:
@@ -54,9 +69,29 @@ def material(
             text = f"`{need.component}` burns {need.count} of `{need.bundle}`, and no stock holds any; the stocks hold {known}"
             yield _refuse("material.missing", need, text, f"declare a stock: `of: {need.bundle}`")
             continue
-        yield from _fits(need, stock, left, library)
+        burnt[stock.key] = burnt.get(stock.key, 0) + need.count
+        last.setdefault(stock.key, need)
+        yield from _fits(need, stock, left, experiment, library)
         yield from _bound(need, stock, checkpoints)
-        yield from _shared(need, stock, experiment, library)
+        yield from _in_session(need, stock, experiment)
+    for stock in experiment.stocks:
+        if stock.key in burnt:
+            yield from _shared(last[stock.key], stock, burnt[stock.key], others)
+
+
+def drawn(experiment: Experiment, stages: tuple[Composed, ...] | None, stock: str) -> Drawn:
+    """What an experiment burns of a stock; `stages` None where its plan could not be followed."""
+    if stages is None or any(stage.incomplete for stage in stages):
+        return Drawn(experiment.name, stock, None)
+    count = 0
+    for need in needs(experiment, stages):
+        found = _stock_for(need, experiment.stocks)
+        count += need.count if found is not None and found.key == stock else 0
+    return Drawn(experiment.name, stock, count)
+
+
+def _count(stock: Stock) -> int:
+    return int(stock.count) if stock.count.isdigit() else 0
 
 
 def _stock_for(need: Need, stocks: tuple[Stock, ...]) -> Stock | None:
@@ -70,7 +105,9 @@ def _stock_for(need: Need, stocks: tuple[Stock, ...]) -> Stock | None:
     return max(of_kind, key=fits, default=None)
 
 
-def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> Iterator[Obligation]:
+def _fits(
+    need: Need, stock: Stock, left: dict[str, int], experiment: Experiment, library: Library
+) -> Iterator[Obligation]:
     name = stock.key.rsplit(".", 1)[-1]
     had = left[stock.key]
     left[stock.key] = had - need.count
@@ -90,14 +127,19 @@ def _fits(need: Need, stock: Stock, left: dict[str, int], library: Library) -> I
         yield Obligation(
             "material.shortage", Verdict.PROVED, need.subject, part=name, evidence=(f"{need.count} of {had}",)
         )
-    other = [bits for bits in _rings(stock) if bits != str(need.ring_bits)]
-    if other:
+    rings = _rings(stock)
+    other = [bits for bits in rings if bits != str(need.ring_bits)]
+    if need.ring_bits and not rings:
+        text = f"`{need.bundle}` is used in a ring of {need.ring_bits} bits, and nothing says for which ring `{name}` was made"
+        help_ = f"write `ring_bits: {need.ring_bits}` in the stock, if it was made for that ring"
+        yield Obligation("material.ring", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+    elif other:
         text = f"`{need.bundle}` is used in a ring of {need.ring_bits} bits, and `{name}` was made for {other[0]}"
         yield _refuse(
             "material.ring", need, text, "issue material for the ring that the component computes in"
         )
     provider = stock.provider.rsplit(".", 1)[-1]
-    if provider not in need.providers and not _prepares(stock.provider, library):
+    if provider not in need.providers and not _prepares(stock.provider, experiment, library):
         made_by = " or ".join(f"`{party}`" for party in sorted(need.providers)) or "nobody"
         text = f"`{name}` comes from `{provider}`, and in this plan {made_by} makes `{need.bundle}`"
         yield _refuse(
@@ -118,7 +160,11 @@ def _rings(stock: Stock) -> list[str]:
 def _bound(need: Need, stock: Stock, checkpoints: set[str]) -> Iterator[Obligation]:
     """Material that was made from weights serves those weights only."""
     name = stock.key.rsplit(".", 1)[-1]
-    if not need.of_weights or (not stock.weights and not checkpoints):
+    if not need.of_weights:
+        return
+    if not stock.weights and not checkpoints:
+        told = f"`{name}` was made from the weights that the plan runs with"
+        yield Obligation("material.binding", Verdict.PROVED, need.subject, part=name, assumed=(told,))
         return
     if checkpoints == {stock.weights}:
         yield Obligation(
@@ -141,30 +187,53 @@ def _bound(need: Need, stock: Stock, checkpoints: set[str]) -> Iterator[Obligati
     yield Obligation("material.binding", Verdict.UNPROVED, need.subject, text, "using", help=help_)
 
 
-def _shared(need: Need, stock: Stock, experiment: Experiment, library: Library) -> Iterator[Obligation]:
-    """Another experiment that draws on the stock: what both burn is not added up."""
-    others = [
-        record.name
-        for record in map(library.get, library.keys("experiment"))
-        if isinstance(record, Record)
-        and record.name != experiment.name
-        and stock.key in _named(record.fields.get("stock"))
-    ]
-    if others:
-        name = stock.key.rsplit(".", 1)[-1]
-        text = f"`{name}` is also drawn on by `{others[0]}`, and what both burn is not added up"
-        help_ = "give each experiment a stock of its own, or put both plans into one experiment"
+def _in_session(need: Need, stock: Stock, experiment: Experiment) -> Iterator[Obligation]:
+    """Material that was made for a session serves that session only."""
+    if stock.session == experiment.session:
+        return
+    name = stock.key.rsplit(".", 1)[-1]
+    if stock.session and experiment.session:
+        text = f'`{name}` was made for the session "{stock.session}", and the experiment runs in "{experiment.session}"'
+        yield _refuse(
+            "material.binding", need, text, "prepare material for the session that the experiment runs in"
+        )
+        return
+    said, silent = (f"`{name}`", "the experiment") if stock.session else ("the experiment", f"`{name}`")
+    text = f'{said} names the session "{stock.session or experiment.session}", and {silent} says not which'
+    help_ = "write `session:` in both, with the same text"
+    yield Obligation("material.binding", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+
+
+def _shared(need: Need, stock: Stock, burnt: int, others: tuple[Drawn, ...]) -> Iterator[Obligation]:
+    """What all experiments that draw on the stock burn together, against what it holds."""
+    drawing = [one for one in others if one.stock == stock.key]
+    if not drawing:
+        return
+    name, had = stock.key.rsplit(".", 1)[-1], _count(stock)
+    unknown = next((one for one in drawing if one.count is None), None)
+    if unknown is not None:
+        text = f"`{name}` is also drawn on by `{unknown.experiment}`, and what that burns is not known"
+        help_ = "make that experiment one that can be checked, or give each a stock of its own"
         yield Obligation("material.shared", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+        return
+    total = burnt + sum(one.count or 0 for one in drawing)
+    told = ", ".join(f"`{one.experiment}` {one.count}" for one in drawing)
+    if total <= had:
+        evidence = (f"{burnt} here, {told}: {total} of {had}",)
+        yield Obligation("material.shared", Verdict.PROVED, need.subject, part=name, evidence=evidence)
+        return
+    text = f"`{name}` has {had}, and its experiments burn {total} together: {burnt} here, {told}"
+    help_ = "issue more, lower a budget, or give each experiment a stock of its own"
+    yield msgspec.structs.replace(
+        _refuse("material.shared", need, text, help_), value=str(total), limit=str(had)
+    )
 
 
-def _named(value: Expr | None) -> set[str]:
-    items = value.items if isinstance(value, ListOf) else (value,)
-    return {item.name for item in items if isinstance(item, Ref)}
-
-
-def _prepares(provider: str, library: Library) -> bool:
+def _prepares(provider: str, experiment: Experiment, library: Library) -> bool:
+    """Whether it is a component that prepares material: that of the pipeline, where the experiment has one."""
     component = library.component(provider)
-    return component is not None and component.kind == "preparation"
+    slots = [use.key for slot, use in experiment.slots if slot == "preparation"]
+    return component is not None and component.kind == "preparation" and provider in (slots or (provider,))
 
 
 def _refuse(code: str, need: Need, message: str, help_: str) -> Obligation:
@@ -189,19 +258,6 @@ def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
                 need.count += count * runs * made.times
                 need.providers &= providers
     return list(found.values())
-
-
-def runs_of(place: int, stages: int, experiment: Experiment | None) -> int:
-    """How often a stage runs within the budget: the first once a request, each later one for every further token.
-
-    A plan of one stage makes every token by itself.
-    """
-    budget = dict(experiment.budget) if experiment is not None else {}
-    requests = int(budget.get("requests", "1"))
-    tokens = int(budget.get("max_new_tokens", "1"))
-    if stages == 1:
-        return requests * max(tokens, 1)
-    return requests if place == 0 else requests * max(tokens - 1, 1)
 
 
 def burnt(protocol: p.Protocol) -> Iterator[tuple[p.Bundle, str, int]]:

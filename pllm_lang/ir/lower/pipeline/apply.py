@@ -148,7 +148,7 @@ def _met(placing: Placing, steps: tuple[Step, ...]) -> tuple[Step, ...]:
             if step.party:
                 placing.homes[value] = step.party
             elif step.use is not None:
-                placing.homes[value] = placing.made_at(step.use, position)
+                placing.homes[value] = placing.made_at(step.use, position, step.operands)
             else:
                 placing.homes[value] = placing.party_of(step.operands) or NOBODY
     return steps

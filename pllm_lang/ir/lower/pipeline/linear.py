@@ -56,7 +56,7 @@ def quantised_linear(placing: Placing, step: Step, use: ComponentUse, known: Qua
     integers, rows = known[x]
     weight, scale = stored
     result, kind = step.results[0], step.types[0]
-    placing.pending[result] = Pending(rows, scale, placing.made_at(use, 0))
+    placing.pending[result] = Pending(rows, scale, placing.made_at(use, 0, (x,)))
     product = msgspec.structs.replace(
         step,
         operands=(integers, weight),

@@ -109,11 +109,12 @@ class Placing:
             return self.owner
         return homes.pop() if len(homes) == 1 and NOBODY not in homes else ""
 
-    def made_at(self, use: ComponentUse, position: int) -> str:
-        """Who gets the result of a component in the clear."""
+    def made_at(self, use: ComponentUse, position: int, operands: Iterable[Operand]) -> str:
+        """Who gets the result of a component in the clear; whoever has the operands, where no protocol says."""
         component = self.library.component(use.key)
-        outputs = () if component is None or component.protocol is None else component.protocol.outputs
-        roles = dict(use.roles)
+        if component is None or component.protocol is None:
+            return self.party_of(operands) or NOBODY
+        outputs, roles = component.protocol.outputs, dict(use.roles)
         spec = outputs[position] if position < len(outputs) else None
         match spec:
             case OperandSpec(placement=("to", Ref(name=role))):

@@ -8,7 +8,7 @@ from pllm_lang.catalog.facts import Exact
 from pllm_lang.exact.number import text
 from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.hosting import ExperimentView, Host, call_memory, steps_at, tensor_bytes
+from pllm_lang.verify.hosting import ExperimentView, Host, call_memory, computes_with, steps_at, tensor_bytes
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import StepView
 
@@ -17,7 +17,7 @@ UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
-    """Weights in use at a party and its largest call fit the machine's memory."""
+    """The weights that a party computes with and its largest call fit the machine's memory."""
     for host in view.hosts:
         yield from _judge(host, view)
 
@@ -29,7 +29,8 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
     largest: Exact = 0
     subject = -1
     for met, step in steps_at(host, view):
-        used |= {value for value in map(family, step.step.operands) if value in weights}
+        values = [family(operand) for operand in step.step.operands]
+        used |= {v for i, v in enumerate(values) if v in weights and computes_with(host.party, step, i)}
         need = _call(step, view)
         if need is None:
             yield _unknown(step.step.results[0], host, step)

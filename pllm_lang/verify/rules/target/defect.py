@@ -12,7 +12,17 @@ from pllm_lang.catalog.evaluate import exact_term, holds
 from pllm_lang.catalog.expr import Expr, Text
 from pllm_lang.catalog.records import Component, Kernel
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.hosting import ExperimentView, Host, KernelUse, defects_of, kernels_of, steps_at, words
+from pllm_lang.verify.hosting import (
+    ExperimentView,
+    Host,
+    KernelUse,
+    defects_of,
+    kernels_of,
+    runs_kernels,
+    slot_kernels,
+    steps_at,
+    words,
+)
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.releases import in_versions
 from pllm_lang.verify.terms import term_text
@@ -31,7 +41,8 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
     for host in view.hosts:
         for met, step in steps_at(host, view):
             subject = met.step.results[0]
-            for use in kernels_of(step, view.plan):
+            backend = slot_kernels(view) if runs_kernels(step) else ()
+            for use in (*kernels_of(step, view.plan), *backend):
                 env = _environment(step.env, use)
                 for defect in defects_of(use.kernel.fields):
                     yield _judge(host, use.kernel, defect, env, subject)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from pllm_lang.catalog.records import Component
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.hosting import ExperimentView, Host, kernels_of, steps_at
+from pllm_lang.verify.hosting import (
+    ExperimentView,
+    Host,
+    KernelUse,
+    kernels_of,
+    runs_kernels,
+    slot_kernels,
+    steps_at,
+)
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.view import StepView
 
 CODE = "target.feature"
 EVERYWHERE = "scalar"
@@ -16,24 +24,38 @@ EVERYWHERE = "scalar"
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
     """A kernel has a variant for the machine; what the component asks of its host is there."""
+    backend = tuple(slot_kernels(view))
     for host in view.hosts:
+        first = -1
         for met, step in steps_at(host, view):
-            yield from _features(host, step, met.step.results[0])
-            yield from _kernels(host, step, view, met.step.results[0])
+            if step.component is not None:
+                yield from _features(host, step.component, met.step.results[0])
+            kernels = (*kernels_of(step, view.plan), *(backend if runs_kernels(step) and first < 0 else ()))
+            first = met.step.results[0] if runs_kernels(step) and first < 0 else first
+            yield from _kernels(host, kernels, met.step.results[0])
+        yield from _slots(host, view, first)
 
 
-def _features(host: Host, step: StepView, subject: int) -> Iterator[Obligation]:
-    if step.component is None or not step.component.host_features:
+def _slots(host: Host, view: ExperimentView, subject: int) -> Iterator[Obligation]:
+    """What the other components of the pipeline ask of the machines of their roles."""
+    for _, use in view.experiment.slots:
+        component = view.plan.library.component(use.key)
+        if component is not None and component.kind != "method" and host.party in dict(use.roles).values():
+            yield from _features(host, component, subject)
+
+
+def _features(host: Host, component: Component, subject: int) -> Iterator[Obligation]:
+    if not component.host_features:
         return
-    missing = [name for name in step.component.host_features if name not in host.features | host.isa]
+    missing = [name for name in component.host_features if name not in host.features | host.isa]
     if not missing:
-        yield Obligation(CODE, Verdict.PROVED, subject, evidence=(host.party,))
+        yield Obligation(CODE, Verdict.PROVED, subject, part=component.name, evidence=(host.party,))
         return
-    yield _missing(subject, host, step.component.name, missing)
+    yield _missing(subject, host, component.name, missing)
 
 
-def _kernels(host: Host, step: StepView, view: ExperimentView, subject: int) -> Iterator[Obligation]:
-    for use in kernels_of(step, view.plan):
+def _kernels(host: Host, kernels: Iterable[KernelUse], subject: int) -> Iterator[Obligation]:
+    for use in kernels:
         variants = use.kernel.variants
         usable = [name for name in variants if name in host.isa or name == EVERYWHERE]
         if usable:

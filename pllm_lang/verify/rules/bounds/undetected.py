@@ -1,0 +1,101 @@
+"""Checks of results let a wrong one pass more often than the pipeline or its policy allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import exact_term, holds, term
+from pllm_lang.catalog.expr import Apply, Expr, Num, Ref
+from pllm_lang.catalog.records import Component
+from pllm_lang.exact.number import Exact, text
+from pllm_lang.ir.plan import ComponentUse
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.budget import runs_of_steps
+from pllm_lang.verify.failure import FAILURE, asks_for_failure
+from pllm_lang.verify.hosting import ExperimentView
+from pllm_lang.verify.numbers import log2_text
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.terms import term_text
+from pllm_lang.verify.view import Met
+
+CODE = "bounds.undetected"
+SLOT = "verification"
+
+
+def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
+    """A wrong row passes with the probability that the verification's record states; over all rows that the budget allows
+    these add up. The sum keeps what the record requires of it, and the policy's statistical security."""
+    for slot, use in view.experiment.slots:
+        component = view.plan.library.component(use.key) if slot == SLOT else None
+        checked = list(_checked(view)) if component is not None else []
+        if component is not None and checked:
+            yield from _judge(view, component, use, checked)
+
+
+def _checked(view: ExperimentView) -> Iterator[tuple[Met, int]]:
+    """Results of the pipeline's methods with the rows of all their runs."""
+    methods = {use.key for slot, use in view.experiment.slots if slot != SLOT}
+    for met, runs in runs_of_steps(view.flow, view.plan.plan, view.experiment):
+        component = None if met.judged.view is None else met.judged.view.component
+        if component is None or component.protocol is None or met.step.use is None:
+            continue
+        if met.step.use.key in methods:
+            yield met, runs * sum(prod(type_.shape[:-1]) for type_ in met.step.types)
+
+
+def _judge(
+    view: ExperimentView, component: Component, use: ComponentUse, checked: list[tuple[Met, int]]
+) -> Iterator[Obligation]:
+    subject, rows = checked[0][0].step.results[0], sum(count for _, count in checked)
+    env = Env(exact=dict(_numbers(use)))
+    each = None if component.failure is None else term(component.failure, env)
+    if each is None:
+        text_ = f"nothing says how often a wrong result passes `{component.name}`"
+        help_ = "state `failure:` in its record, or verify with another component"
+        yield Obligation(CODE, Verdict.UNPROVED, subject, text_, "using", help=help_)
+        return
+    total: Exact = each.high * rows
+    limits = [c.expr for c in component.requires if asks_for_failure(c.expr)]
+    policy = view.plan.policy
+    if policy is not None and "statistical" in policy.security:
+        bits = Num(policy.security["statistical"])
+        limits.append(Apply("<=", (Ref(FAILURE), Apply("^", (Num("2"), Apply("neg", (bits,)))))))
+    for limit in limits:
+        yield _limited(subject, component, rows, total, limit, env)
+
+
+def _limited(
+    subject: int, component: Component, rows: int, total: Exact, limit: Expr, env: Env
+) -> Obligation:
+    here = Env(exact=env.exact, context={FAILURE: total})
+    told = term_text(limit)
+    if holds(limit, here):
+        evidence = (f"{rows} rows, together {log2_text(total)}",)
+        return Obligation(CODE, Verdict.PROVED, subject, part=told, evidence=evidence)
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        subject,
+        message=(
+            f"`{component.name}` checks {rows} rows over the budget, and one of them may be wrong unseen with a "
+            f"probability of {_size(total)}; {told} is required"
+        ),
+        part="using",
+        value=text(total),
+        term=FAILURE,
+        notes=("a union bound over rows and runs; it may be too large, never too small",),
+        help="take more checks, or lower the budget of the experiment",
+    )
+
+
+def _size(total: Exact) -> str:
+    return f"at most {log2_text(total)}" if total < 1 else "no bound below 1"
+
+
+def _numbers(use: ComponentUse) -> Iterator[tuple[str, Exact]]:
+    for name, value in use.params:
+        found = exact_term(value, Env())
+        if found is not None:
+            yield name, found

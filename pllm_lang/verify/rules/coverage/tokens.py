@@ -1,0 +1,43 @@
+"""The budget lets a request bring more tokens than the plan takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from pllm_lang.ir.plan import UNKNOWN, Input
+from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.hosting import ExperimentView
+from pllm_lang.verify.obligation import Obligation
+from pllm_lang.verify.view import PlanView
+
+CODE = "coverage.tokens"
+BUDGET = "max_input_tokens"
+
+
+def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
+    """The first stage takes as many tokens as the budget allows a request: ids in an input of an index format, else rows."""
+    asked = dict(view.experiment.budget).get(BUDGET)
+    given = (*view.plan.plan.inputs, *(view.plan.plan.stages[0].inputs if view.plan.plan.stages else ()))
+    sizes = [(_tokens(one, view.plan), one.value) for one in given if one.type != UNKNOWN]
+    if asked is None or not sizes:
+        return
+    taken, subject = max(sizes)
+    if int(asked) <= taken:
+        yield Obligation(CODE, Verdict.PROVED, subject, evidence=(f"{asked} of {taken}",))
+        return
+    name = view.plan.value_names.get(f"%v{subject}", "the input")
+    yield Obligation(
+        CODE,
+        Verdict.REFUTED,
+        subject,
+        message=f"the budget allows {asked} input tokens, and `{name}` of the plan takes {taken}",
+        value=asked,
+        limit=str(taken),
+        help=f"lower `{BUDGET}` to {taken}, or write the plan for more tokens",
+    )
+
+
+def _tokens(given: Input, plan: PlanView) -> int:
+    ids = plan.format_of(given.type).kind == "index"
+    return prod(given.type.shape if ids else given.type.shape[:-1])
