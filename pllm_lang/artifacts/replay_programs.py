@@ -22,7 +22,6 @@ from pllm_lang.artifacts.replay_read import ReplayError, told
 from pllm_lang.artifacts.replay_walk import Walked, component_of, form_of, record
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref
 from pllm_lang.catalog.records import Holding, Operator, Policy
-from pllm_lang.exact.number import exact
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import (
     Input,
@@ -87,6 +86,11 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fractio
         ):
             raise ReplayError("certificate.program", "a plan under no policy has no programs")
         return set(), {}
+    asked = documents_policy(lock)
+    if asked != f"{policy.module}.{policy.name}":
+        raise ReplayError(
+            "certificate.program", f"the plan is under `{asked}`, and the lock holds another policy"
+        )
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
     stages = [
@@ -99,6 +103,12 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fractio
     distances = _views(lock, policy, runs, [at.folds for at in stages])
     _pattern(lock, policy)
     return _owed(lock, policy, distances), distances
+
+
+def documents_policy(lock: Lock) -> str:
+    """The key of the policy that the experiment, or else the plan, is under."""
+    experiment = lock.documents.experiment
+    return (experiment.policy if experiment is not None else "") or lock.documents.ir.policy
 
 
 def _proved(lock: Lock, number: int) -> v.Run:
@@ -133,6 +143,8 @@ def _everything_at_one(holding: p.Holding) -> bool:
 # ---- the plan and its programs, step by step ----
 def _stage(at: At) -> None:
     plan = at.walked.lock.documents.ir
+    if [one.name for one in at.program.parties if one.ideal is None] != list(at.policy.parties):
+        raise at.refuse("its parties are not those of the policy")
     for given in at.program.inputs:
         if given.name in at.names or given.fresh:
             raise at.refuse(f"`{given.name}` begins twice, or fresh")
@@ -195,6 +207,25 @@ def _in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> 
     scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
     if bits and (limit is None or max(-limit[0], limit[1]) * scale >= 1 << bits):
         raise ReplayError("certificate.bound", f"`{what}` is not shown to be below 2^{bits}")
+
+
+def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range) -> None:
+    """The value is one of the numbers that the text computes with, so that a residue stands for it alone."""
+    if isinstance(thing, p.Input):
+        _in_range(at, thing.range_bits, type_, limit, thing.name)
+    if isinstance(thing.holding, p.Shared) and thing.holding.scheme == "boolean_shares":
+        return
+    scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
+    number = thing.type.number
+    if isinstance(number, p.Ring):
+        held = Fraction(-(number.modulus // 2)), Fraction((number.modulus - 1) // 2)
+        held = held if number.modulus > 2 else (Fraction(0), Fraction(1))
+    else:
+        held = Fraction(-(1 << number.bits) if number.signed else 0), Fraction((1 << number.bits) - 1)
+    if limit is None or not held[0] <= limit[0] * scale or not limit[1] * scale <= held[1]:
+        raise ReplayError(
+            "certificate.bound", f"`{thing.name}` is not shown to be a number of `{at.program.stage}`'s text"
+        )
 
 
 def _input(at: At, given: Input) -> None:
@@ -313,7 +344,7 @@ def _read(at: At, operand: Operand) -> Held:
 def _index(at: At, expr: Any) -> int:
     match expr:
         case Num():
-            return int(exact(expr.value))
+            return int(expr.value)
         case Ref(name=name):
             return at.loops[int(name[1:])]
         case Apply(fn=fn, args=(left, right)) if fn in ("+", "-", "*"):
@@ -373,14 +404,19 @@ def _by_component(at: At, step: Step, operator: Operator, text: p.Protocol, use:
     """The parties play the roles that the step gives them, operands are as small as the text takes them to be, and what the
     text says of its results is what the operator means."""
     bound = {} if step.use is None else dict(step.use.roles)
+    component = component_of(at.walked, step)
     for role in text.parties:
         party = dict(use.roles).get(role.name, "")
+        if role.ideal is not None and component is not None and role.name in component.roles:
+            raise at.refuse(f"the role `{role.name}` is one of its component's, and no primitive")
         if party != (f"ideal {role.name}" if role.ideal is not None else bound.get(role.name, role.name)):
             raise at.refuse(f"the role `{role.name}` is played by another party than the step says")
-    number = at.walked.number[id(step)]
-    for given, operand, reach in zip(text.inputs, step.operands, at.walked.reach[number], strict=True):
-        type_ = at.walked.values[operand.family if isinstance(operand, Member) else operand].type
-        _in_range(at, given.range_bits, type_, reach, given.name)
+    if step.party:
+        raise at.refuse("a step of several parties runs at one of them")
+    reach = at.walked.reach[at.walked.number[id(step)]]
+    types = [at.walked.values[one.family if isinstance(one, Member) else one].type for one in step.operands]
+    for thing, type_, limit in zip((*text.inputs, *text.outputs), (*types, *step.types), reach, strict=True):
+        _fits(at, thing, type_, limit)
     means = {clause.name: clause.expr for clause in operator.means}
     for output, spec in zip(text.outputs, operator.results, strict=True):
         if (
@@ -447,7 +483,13 @@ def _aside(at: At) -> None:
     alone = all(
         isinstance(line, p.Assign) and isinstance(line.value, p.Call) and not line.value.keys for line in body
     )
-    if use.step != -1 or not alone or shape != before.type.shape or isinstance(before.holding, p.Shared):
+    if (
+        use.step != -1
+        or use.times != at.times
+        or not alone
+        or shape != before.type.shape
+        or isinstance(before.holding, p.Shared)
+    ):
         raise at.refuse("it changes a value that no step of the plan changes")
     at.next += 1
     name = use.outputs[0][1]
@@ -460,6 +502,9 @@ def _wired(at: At, use: Use, text: p.Protocol) -> list[str]:
     roles, given = dict(use.roles), dict(use.inputs)
     if len(roles) < len(use.roles) or set(roles) != {party.name for party in text.parties}:
         raise at.refuse("a role is played by nobody, or twice")
+    ideal = {f"ideal {party.name}" for party in text.parties if party.ideal is not None}
+    if not set(roles.values()) <= ideal | set(at.policy.parties):
+        raise at.refuse("somebody takes part who is no party of the policy")
     for thing in (*text.inputs, *text.outputs):
         if _everything_at_one(_placed(thing.holding, roles)):
             raise at.refuse(f"`{thing.name}` of `{text.name}` is shared, and a party has every piece")

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from pllm_lang.artifacts.lock_data import CERTIFICATE, KINDS, LOCK, Lock, Program
-from pllm_lang.artifacts.lock_documents import LARGEST, canonical
+from pllm_lang.artifacts.lock_documents import LARGEST, canonical, safe
 from pllm_lang.catalog.records import AnyRecord
 
 MAX_LOCK_BYTES = 64_000_000
@@ -47,8 +47,17 @@ def read_lock(data: bytes) -> Lock:
         raise ReplayError("lock.schema", f"its certificate is not `{CERTIFICATE}`")
     if _spelled(fields) + b"\n" != data:
         raise ReplayError("lock.form", "the text is not in canonical form (RFC 8785, one line)")
+    _whole_documents(lock, fields["documents"])
     _digests(lock, fields)
     return lock
+
+
+def _whole_documents(lock: Lock, stated: dict[str, Any]) -> None:
+    """Every field is there, also where it says nothing: what a reader would fill in cannot differ from what was digested."""
+    for name in ("ir", "policy", "experiment", "certificate", "programs", "protocols"):
+        read = msgspec.json.encode(getattr(lock.documents, name), order="sorted")
+        if read != _spelled(stated[name]) and safe(msgspec.json.decode(read)) != stated[name]:
+            raise ReplayError("lock.form", f"`{name}` leaves out fields, or has more than a compiler writes")
 
 
 def record_of(lock: Lock, key: str) -> AnyRecord | None:

@@ -193,26 +193,39 @@ def _in_format(fn: str, args: tuple[Expr, ...], names: Names) -> Fact | None:
     return f.rounded(x, step)
 
 
+PIECES = 64
+
+
 def _polynomial(x: Fact | None, coefficients: tuple[Fraction, ...] | None) -> Fact | None:
-    """Horner's scheme, met with the sum of the terms' ranges; the values at the ends where it is monotone by its slope."""
+    """At its ends where the slope has one sign; else over equal pieces, by the sum of powers met with Horner's scheme."""
     if x is None or coefficients is None or x.range is None or len(coefficients) > 64:
         return None if x is None else Fact(x.shape)
-    slope: Range = (Fraction(0), Fraction(0))
-    total: Range = (Fraction(0), Fraction(0))
-    for degree, one in enumerate(coefficients):
-        total = n.add(total, n.mul((one, one), n.power(x.range, degree)))
-        if degree:
-            slope = n.add(slope, n.mul((one * degree, one * degree), n.power(x.range, degree - 1)))
-    if slope is not None and (slope[0] >= 0 or slope[1] <= 0):
-        low, high = x.range
-        ends = sorted(
-            sum((c * end**i for i, c in enumerate(coefficients)), Fraction(0)) for end in (low, high)
-        )
-        total = ends[0], ends[1]
     unit = (
         None if x.unit is None else f.common(*(abs(c) * x.unit**i for i, c in enumerate(coefficients) if c))
     )
-    return Fact(x.shape, total, unit=unit)
+    slope = _powers(tuple(i * c for i, c in enumerate(coefficients))[1:], x.range)
+    if slope is not None and (slope[0] >= 0 or slope[1] <= 0):
+        ends = [sum((c * end**i for i, c in enumerate(coefficients)), Fraction(0)) for end in x.range]
+        return Fact(x.shape, (min(ends), max(ends)), unit=unit)
+    low, width = x.range[0], (x.range[1] - x.range[0]) / PIECES
+    pieces: list[Range] = []
+    for i in range(PIECES):
+        piece = low + i * width, low + (i + 1) * width
+        nested: Range = (Fraction(0), Fraction(0))
+        for c in reversed(coefficients):
+            nested = n.add(n.mul(nested, piece), (c, c))
+        powers = _powers(coefficients, piece)
+        pieces.append(None if powers is None else n.meet(powers, nested))
+    known = [one for one in pieces if one is not None]
+    found = (min(one[0] for one in known), max(one[1] for one in known)) if len(known) == PIECES else None
+    return Fact(x.shape, found, unit=unit)
+
+
+def _powers(coefficients: tuple[Fraction, ...], x: Range) -> Range:
+    total: Range = (Fraction(0), Fraction(0))
+    for degree, one in enumerate(coefficients):
+        total = n.add(total, n.mul((one, one), n.power(x, degree)))
+    return total
 
 
 # ---- entries moved, with parameters ----

@@ -56,7 +56,7 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Walked(msgspec.Struct):
-    """`owed` is every obligation met; `reach` bounds the operands of each step, over all its turns, by the step's number."""
+    """`owed` is every obligation met; `reach` bounds the operands and results of each step, over all its turns, by number."""
 
     lock: Lock
     stated: dict[int, list[tuple[Row, ...]]]
@@ -298,14 +298,15 @@ def _step(walked: Walked, step: Step) -> None:
     if not isinstance(operator, Operator) or len(step.operands) != len(operator.operands) or not step.results:
         raise ReplayError("certificate.plan", f"the lock holds no operator `{step.operator}` for this step")
     values = [_value(walked, operand) for operand in step.operands]
-    before = walked.reach.get(number, [held.fact.range for held in values])
-    walked.reach[number] = [n.hull(x, held.fact.range) for x, held in zip(before, values, strict=True)]
     view = _View(walked, step, operator, component, values, _names(walked, step, operator, component, values))
     derived = [_derived(view, spec) for spec in operator.results]
     view.names.facts |= {spec.name: fact for spec, fact in zip(operator.results, derived, strict=True)}
     stored = [_stored(view, i, fact) for i, fact in enumerate(derived)]
     _judge(view, derived)
     facts = _stated(walked, number, stored)
+    reached = [held.fact.range for held in values] + [fact.range for fact in facts]
+    before = walked.reach.get(number, reached)
+    walked.reach[number] = [n.hull(x, y) for x, y in zip(before, reached, strict=True)]
     for spec, result, type_, fact in zip(operator.results, step.results, step.types, facts, strict=True):
         _put(walked, result, type_, fact, _placed(view, spec))
     walked.first = step.results[0] if walked.first < 0 else walked.first
