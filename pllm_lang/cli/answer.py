@@ -13,7 +13,7 @@ import msgspec
 
 from pllm_lang.cli.baseline import read_baseline, split, write_baseline
 from pllm_lang.cli.call import Call, Wanted
-from pllm_lang.cli.checking import Checked, check_files
+from pllm_lang.cli.checking import Checked, Spread, check_files
 from pllm_lang.cli.told import Hidden, Told
 from pllm_lang.resources import stdlib_dir
 from pllm_lang.text.finding import Finding, Severity
@@ -52,7 +52,7 @@ def answer(calls: Sequence[Call], wanted: Wanted) -> Answer:
     configured = [call.settings.config.format for call in calls if call.settings.config.format]
     chosen = wanted.format or next(iter(configured), "full")
     with_fixes = wanted.statistics or _format(chosen).FIXES
-    done = [(call, found_in(call)) for call in asked]
+    done = [(call, found_in(call, jobs=wanted.jobs)) for call in asked]
     told = _told(done, wanted, with_fixes)
     text = _statistics(told, chosen) if wanted.statistics else _format(chosen).render(told)
     return Answer(text, told.findings, tuple(_read(done, wanted)))
@@ -64,9 +64,10 @@ def _statistics(told: Told, format_: str) -> str:
     return statistics(told, format_)
 
 
-def found_in(call: Call, changed: Mapping[str, str] | None = None) -> Found:
+def found_in(call: Call, changed: Mapping[str, str] | None = None, jobs: int = 1) -> Found:
     """The findings of a call, with `changed` texts in place of its files."""
-    checked = check_files(call.files, call.settings.root, {**call.buffers, **(changed or {})})
+    spread = _spread(jobs) if jobs > 1 and len(call.files) > 1 else None
+    checked = check_files(call.files, call.settings.root, {**call.buffers, **(changed or {})}, spread)
     findings: Iterable[Finding] = checked.findings
     hidden: list[Hidden] = []
     for name, comments in checked.comments.items():
@@ -75,6 +76,12 @@ def found_in(call: Call, changed: Mapping[str, str] | None = None) -> Found:
         pairs = zip(result.hidden, result.reasons, strict=True)
         hidden += [Hidden(finding, "comment", reason) for finding, reason in pairs]
     return Found(checked, tuple(findings), tuple(hidden))
+
+
+def _spread(jobs: int) -> Spread:
+    from pllm_lang.cli.jobs import side_by_side
+
+    return side_by_side(jobs)
 
 
 def with_tried_fixes(call: Call, found: Found, wanted: Sequence[Finding]) -> tuple[Finding, ...]:

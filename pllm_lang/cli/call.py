@@ -19,7 +19,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which warnings and notes are shown, and how. Nothing here touches an error."""
+    """Which warnings and notes are shown, and how; in how many processes files are checked. Nothing here touches an error."""
 
     format: str | None = None
     select: tuple[str, ...] = ()
@@ -27,3 +27,4 @@ class Wanted(msgspec.Struct, frozen=True):
     baseline: str = ""
     update_baseline: bool = False
     statistics: bool = False
+    jobs: int = 1

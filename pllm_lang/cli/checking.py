@@ -33,6 +33,17 @@ class ProtocolReport(msgspec.Struct, frozen=True):
     assumptions: tuple[str, ...]
 
 
+class ModuleReports(msgspec.Struct, frozen=True):
+    """What came of the plans, experiments and protocols that one module declares."""
+
+    plans: tuple[PlanReport, ...]
+    protocols: tuple[ProtocolReport, ...]
+
+
+Spread = Callable[[Callable[[Module], ModuleReports], Sequence[Module]], list[ModuleReports]]
+"""A `map` over modules, in one process or several."""
+
+
 class Checked(msgspec.Struct, frozen=True):
     """`protocols` are those that the asked files write out."""
 
@@ -45,18 +56,25 @@ class Checked(msgspec.Struct, frozen=True):
     protocols: tuple[ProtocolReport, ...] = ()
 
 
-def check_files(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None = None) -> Checked:
-    """Check `paths`. Garbage collection pauses meanwhile: everything made here is small, frozen and kept."""
+def check_files(
+    paths: Sequence[str],
+    root: str,
+    buffers: Mapping[str, str] | None = None,
+    spread: Spread | None = None,
+) -> Checked:
+    """Check `paths`; `spread` says where. Garbage collection pauses meanwhile: everything made here is small, frozen and kept."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _check(paths, root, buffers)
+        return _check(paths, root, buffers, spread)
     finally:
         if collecting:
             gc.enable()
 
 
-def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -> Checked:
+def _check(
+    paths: Sequence[str], root: str, buffers: Mapping[str, str] | None, spread: Spread | None
+) -> Checked:
     comments: dict[str, tuple[tuple[int, str], ...]] = {}
 
     def parse_keeping_comments(source: Source) -> Parsed:
@@ -64,11 +82,15 @@ def _check(paths: Sequence[str], root: str, buffers: Mapping[str, str] | None) -
         comments[source.name] = tuple(parsed.comments)
         return parsed
 
-    return check_opened(open_project(paths, root, buffers, parse_keeping_comments), comments)
+    opened = open_project(paths, root, buffers, parse_keeping_comments)
+    return check_opened(opened, comments, spread=spread)
 
 
 def check_opened(
-    opened: Opened, comments: dict[str, tuple[tuple[int, str], ...]], ways: Ways | None = None
+    opened: Opened,
+    comments: dict[str, tuple[tuple[int, str], ...]],
+    ways: Ways | None = None,
+    spread: Spread | None = None,
 ) -> Checked:
     """Check an opened project; `ways` are those of an editor, which remembers."""
     ways = ways or Ways()
@@ -76,12 +98,18 @@ def check_opened(
     broken = _broken_files(opened.findings)
     main = [module for name in project.main if (module := project.modules[name]).source.name not in broken]
     sound = no_errors(opened.findings)
+
+    def check(module: Module) -> ModuleReports:
+        plans = tuple(check_module(project, opened.library, module, ways))
+        return ModuleReports(plans, tuple(check_protocols(module, opened.library, ways)))
+
+    done = [check(module) for module in main] if spread is None else spread(check, main)
     reports = tuple(
         report if sound else msgspec.structs.replace(report, accepted=False)
-        for module in main
-        for report in check_module(project, opened.library, module, ways)
+        for one in done
+        for report in one.plans
     )
-    protocols = tuple(report for module in main for report in check_protocols(module, opened.library, ways))
+    protocols = tuple(report for one in done for report in one.protocols)
     findings = [
         *(finding for finding in opened.findings if _is_own(finding, broken)),
         *(finding for module in main for finding in _model_findings(module)),

@@ -78,6 +78,14 @@ class Switches(msgspec.Struct, frozen=True):
 )
 @click.option("--statistics", is_flag=True, help="Print how many findings of each code there are.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes that the answer depends on.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(0, 256),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Check files in N processes; 0: one a processor.",
+)
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
 def command(
     paths: tuple[str, ...],
@@ -87,16 +95,22 @@ def command(
     baseline: str,
     update_baseline: bool,
     statistics: bool,
+    jobs: int,
     **switches: object,
 ) -> int:
     """Check plans in PATHS: files, folders, globs, or `-` for the standard input (default: this folder)."""
-    wanted = Wanted(format_, select, ignore, baseline, update_baseline, statistics)
+    wanted = Wanted(format_, select, ignore, baseline, update_baseline, statistics, jobs or _processors())
     given = msgspec.convert(switches, Switches)
     _refuse_misuse(paths, wanted, given)
     if given.watch:
         return _watch(paths, wanted, given)
     code, _ = _once(paths, wanted, given)
     return code
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _refuse_misuse(paths: Sequence[str], wanted: Wanted, switches: Switches) -> None:
@@ -161,9 +175,9 @@ def _watch(paths: Sequence[str], wanted: Wanted, switches: Switches) -> int:
             return code
         sys.stdout.flush()
         depends_on = sorted({os.path.abspath(path) for path in given.read})
-        before = digests(depends_on)
-        click.echo("watching for changes; ctrl-c ends", err=True)
         try:
+            before = digests(depends_on)
+            click.echo("watching for changes; ctrl-c ends", err=True)
             wait_for_change(depends_on, before)
         except KeyboardInterrupt:
             return code
