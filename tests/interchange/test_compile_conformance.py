@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import re
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pllm_lang.interchange import CompilationError, CompiledRegion, compile_request
 from tests.interchange.cases import params, permuted
 from tests.interchange.renaming import renamed_request
+from tests.interchange.requests import fixture
 
 DOCUMENTS = ("logical_plan", "execution_plan", "plan_lock", "region_program")
 ALL = params("compile_requests")
@@ -101,3 +103,20 @@ def _renamed(value: Any, rename: Any) -> Any:
         return value
     slot, dot, part = value.rpartition(".")
     return f"{rename(slot)}.{part}" if dot and part in {"method", "kernel"} else rename(value)
+
+
+def with_a_second(part: str, where: int) -> Any:
+    """The fixture with a second entry of the same name and another content, before or behind the first."""
+    request = fixture()
+    second = copy.deepcopy(request[part][0])
+    second["tool" if part == "assurance_results" else "artifact_digest"] = "0" * 64
+    request[part].insert(where, second)
+    return request
+
+
+@pytest.mark.parametrize(("part", "counts"), [("methods", 0), ("kernels", 0), ("assurance_results", 1)])
+def test_which_of_two_with_one_name_evidence_is_for(part: str, counts: int) -> None:
+    """Observed of the SDK: the first method and kernel, but the last assurance result."""
+    for where in (0, 1):
+        codes = {code for code, _ in diagnostics(with_a_second(part, where))}
+        assert codes == {"E_DUPLICATE_ID"} | ({"E_INVALID_ASSURANCE"} if where == counts else set())

@@ -139,8 +139,9 @@ def _evidence(request: CompileRequest) -> Iterator[Diagnostic]:
             why = f"is no valid {ASSURANCE_SCHEMA}: an entry is empty or malformed"
             yield Diagnostic("E_INVALID_ASSURANCE", result.id, why)
     results = {result.id: result for result in request.assurance_results}
-    methods = {identity(method): method for method in request.methods}
-    kernels = {identity(kernel): kernel for kernel in request.kernels}
+    # of two with one name, the first method or kernel counts, but the last result
+    methods = {identity(method): method for method in reversed(request.methods)}
+    kernels = {identity(kernel): kernel for kernel in reversed(request.kernels)}
     seen: set[str] = set()
     for binding in request.candidate_evidence:
         method_name = f"{binding.method_id}@{binding.method_version}"
