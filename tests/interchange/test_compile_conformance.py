@@ -120,3 +120,16 @@ def test_which_of_two_with_one_name_evidence_is_for(part: str, counts: int) -> N
     for where in (0, 1):
         codes = {code for code, _ in diagnostics(with_a_second(part, where))}
         assert codes == {"E_DUPLICATE_ID"} | ({"E_INVALID_ASSURANCE"} if where == counts else set())
+
+
+@pytest.mark.parametrize(("part", "again"), [("method", False), ("kernel", False), ("", True)])
+def test_evidence_for_another_artifact_is_no_duplicate(part: str, again: bool) -> None:
+    """Observed of the SDK: evidence is given twice only where both artifacts are the same."""
+    request = fixture()
+    second = copy.deepcopy(request["candidate_evidence"][0])
+    if part:
+        second[f"{part}_artifact_digest"] = "0" * 64
+    request["candidate_evidence"].append(second)
+    assert {code for code, _ in diagnostics(request)} == {
+        "E_DUPLICATE_ID" if again else "E_INVALID_ASSURANCE"
+    }

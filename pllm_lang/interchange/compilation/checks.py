@@ -142,14 +142,15 @@ def _evidence(request: CompileRequest) -> Iterator[Diagnostic]:
     # of two with one name, the first method or kernel counts, but the last result
     methods = {identity(method): method for method in reversed(request.methods)}
     kernels = {identity(kernel): kernel for kernel in reversed(request.kernels)}
-    seen: set[str] = set()
+    seen: set[tuple[str, str, str]] = set()
     for binding in request.candidate_evidence:
         method_name = f"{binding.method_id}@{binding.method_version}"
         kernel_name = f"{binding.kernel_id}@{binding.kernel_version}"
         subject = f"{method_name}/{kernel_name}"
-        if subject in seen:
+        pair = (subject, binding.method_artifact_digest, binding.kernel_artifact_digest)
+        if pair in seen:
             yield Diagnostic("E_DUPLICATE_ID", subject, "evidence for this pair is given twice")
-        seen.add(subject)
+        seen.add(pair)
         method, kernel = methods.get(method_name), kernels.get(kernel_name)
         if method is None or kernel is None:
             yield Diagnostic(
