@@ -16,15 +16,18 @@ from pllm_lang.artifacts.certificate import Proved, certify
 from pllm_lang.artifacts.lock_data import LOCK, Compiler, Digests, Documents, Lock, Program
 from pllm_lang.artifacts.lock_documents import canonical, digest, document
 from pllm_lang.catalog.expr import Apply, Expr, Ref
+from pllm_lang.catalog.facts import Exact
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.module_digest import module_digests
 from pllm_lang.catalog.records import Component, Holding, Kernel, Operator, Policy
+from pllm_lang.exact.number import text
 from pllm_lang.ir.digest import plan_digest
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import ComponentUse, Placement, Plan, Step
 from pllm_lang.ir.walk import children, nodes
 from pllm_lang.resolve.modules import Project
 from pllm_lang.verify.check import PlanReport, plan_view
+from pllm_lang.verify.failure import met_failure
 from pllm_lang.verify.proving import proof_of
 
 COMPILER = Compiler("pllm-lang", __version__)
@@ -127,8 +130,9 @@ def _sealed(
         proved.certificate,
     )
     shapes = _shapes(report.plan, bound.names)
+    said = _errors(report, bound.names), _failure(report)
     kind = "experiment" if is_experiment else "plan"
-    lock = Lock(LOCK, report.name, kind, COMPILER, *shapes, bound.components, digests, documents, "")
+    lock = Lock(LOCK, report.name, kind, COMPILER, *shapes, *said, bound.components, digests, documents, "")
     body = document(lock)
     del body["plan_lock_digest"]
     sealed = digest("lock", body)
@@ -172,6 +176,30 @@ def _shapes(
             prefix + names.get(str(o.value), f"v{o.value}"): shapes.get(o.value, ()) for o in stage.outputs
         }
     return inputs, outputs
+
+
+def _errors(report: PlanReport, names: dict[str, str]) -> dict[str, str]:
+    """How far each output is from its real-valued meaning, at most."""
+    facts = {} if report.flow is None else report.flow.facts
+    found: dict[str, str] = {}
+    for stage in report.plan.stages:
+        for one in stage.outputs:
+            known = facts.get(one.value)
+            error = None if known is None else known.error
+            name = (f"{stage.name}." if stage.name else "") + names.get(str(one.value), f"v{one.value}")
+            found[name] = "" if error is None else text(error)
+    return found
+
+
+def _failure(report: PlanReport) -> str:
+    """A union bound over all steps of one run."""
+    total: Exact = 0
+    for met in () if report.flow is None else report.flow.met:
+        chance = met_failure(met)
+        if chance is None:
+            return ""
+        total = total + chance
+    return text(total)
 
 
 def _carried(plan: Plan, shapes: dict[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:

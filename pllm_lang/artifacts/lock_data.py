@@ -166,7 +166,9 @@ class Digests(msgspec.Struct, frozen=True):
 
 
 class Lock(msgspec.Struct, frozen=True):
-    """`plan_lock_digest` is over everything else: what parties compare before they start."""
+    """`plan_lock_digest` is over everything else: what parties compare before they start. `output_errors` bound how far an
+    output is from its real-valued meaning ("" unknown), `failure` how likely one run is wrong: said by the verifier, and not
+    part of what a certificate shows."""
 
     schema: str
     name: str
@@ -174,6 +176,8 @@ class Lock(msgspec.Struct, frozen=True):
     compiler: Compiler
     input_shapes: dict[str, tuple[int, ...]]
     output_shapes: dict[str, tuple[int, ...]]
+    output_errors: dict[str, str]
+    failure: str
     components: dict[str, tuple[str, str]]
     digests: Digests
     documents: Documents

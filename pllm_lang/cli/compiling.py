@@ -13,6 +13,8 @@ import msgspec
 from pllm_lang.artifacts.coverage import coverage_of
 from pllm_lang.artifacts.coverage_text import as_text
 from pllm_lang.artifacts.lock import Compiled, compile_report
+from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.artifacts.replay_read import MAX_LOCK_BYTES, ReplayError, read_lock
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
 from pllm_lang.cli.checking import Checked
@@ -20,6 +22,7 @@ from pllm_lang.cli.naming import NoSuchPlanError, checked_file, split_target
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.resolve.modules import Project
 from pllm_lang.text.finding import Finding, Severity
+from pllm_lang.text.regular_file import Unreadable, read_bytes
 from pllm_lang.text.render_full import render_full
 from pllm_lang.text.style import style_for
 from pllm_lang.verify.check import PlanReport
@@ -41,6 +44,26 @@ def compile_target(target: str) -> Compiled | Refused:
         return Refused(_why_not(checked, report))
     experiment = _experiment(checked.opened.project, checked.opened.library, report)
     return compile_report(report, checked.opened.project, checked.opened.library, experiment)
+
+
+class NoLockError(Exception):
+    """The text says why a file or a plan gives no lock to compare."""
+
+
+def lock_of(target: str) -> Lock:
+    """The lock in a file, or that of a plan, which has to be accepted. Raises NoLockError or NoSuchPlanError."""
+    if target.endswith(".json"):
+        data = read_bytes(target, MAX_LOCK_BYTES)
+        if isinstance(data, Unreadable):
+            raise NoLockError(f"{target}: {data.message}")
+        try:
+            return read_lock(data)
+        except ReplayError as problem:
+            raise NoLockError(f"{target}: [{problem.code}] {problem}") from None
+    done = compile_target(target)
+    if isinstance(done, Refused):
+        raise NoLockError(f"{target} is refused, so there is nothing to compare; see `pllm compile {target}`")
+    return done.lock
 
 
 def _report(checked: Checked, path: str, name: str) -> PlanReport | None:

@@ -21,3 +21,14 @@ def admits(version: str, wanted: str) -> bool | None:
         return SpecifierSet(wanted).contains(Version(version), prereleases=True)
     except (InvalidSpecifier, InvalidVersion):
         return None
+
+
+def compare_versions(first: str, second: str) -> int | None:
+    """-1, 0 or 1 as `first` is older, the same or newer; None where one of them cannot be read."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        a, b = Version(first), Version(second)
+    except InvalidVersion:
+        return None
+    return (a > b) - (a < b)

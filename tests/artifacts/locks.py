@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Iterator
@@ -151,22 +150,22 @@ def places(value: Any, where: Where = ()) -> Iterator[Where]:
             yield from places(item, (*where, index))
 
 
-def changed(lock: Any, where: Where) -> Iterator[tuple[str, Any]]:
-    """Copies of the lock with another value in one place: (what was done, copy)."""
+def changed(lock: Any, where: Where) -> Iterator[str]:
+    """Gives the lock another value in one place, for each way in turn, and puts the old one back."""
     *path, last = where
     holder = lock
     for step in path:
         holder = holder[step]
-    for what, new in _others(holder[last]):
-        other = copy.deepcopy(lock)
-        inner = other
-        for step in path:
-            inner = inner[step]
+    old = holder[last]
+    for what, new in _others(old):
         if what == "removed":
-            del inner[last]
+            del holder[last]
+            yield what
+            holder.insert(last, old) if isinstance(holder, list) else holder.update({last: old})
         else:
-            inner[last] = new
-        yield what, other
+            holder[last] = new
+            yield what
+            holder[last] = old
 
 
 def _others(old: Any) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,115 @@
+"""Plans compared by meaning: each way to be weaker, and what is no change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pllm_lang.artifacts.diff import Change, compare
+from pllm_lang.artifacts.replay_read import read_lock
+from tests.artifacts.locks import MASKED, SHARED, of_text
+from tests.artifacts.test_lock import pllm
+
+OWN = MASKED.replace("import std.policies [single_evaluator]\n", "").replace(
+    "plan masked under single_evaluator",
+    """policy mine {
+  parties [client, preparation, inference]
+  adversary semi_honest corrupts 1 of [preparation, inference]
+  security: { computational: 128, statistical: 40 }
+  learns client: [results]
+  learns preparation: [lengths]
+  learns inference: [lengths]
+  forbids [experimental]
+}
+
+plan masked under mine""",
+)
+
+
+def changes(old: str, new: str) -> dict[str, Change]:
+    found = compare(read_lock(of_text(old)), read_lock(of_text(new)))
+    return {f"{one.aspect}: {one.what}": one for one in found}
+
+
+CASES = {
+    "nobody is corrupted but one": (
+        "corrupts 1 of [preparation, inference]", "corrupts 1 of [inference]", "privacy: proved against semi-honest", True),
+    "more is learnt": ("learns inference: [lengths]", "learns inference: [lengths, x]", "privacy: what `inference` may learn", True),
+    "a lower level": ("statistical: 40", "statistical: 30", "privacy: statistical security", True),
+    "less is forbidden": ("forbids [experimental]", "forbids []", "privacy: what components may not be", True),
+    "a wider result": ("high: 9)", "high: 10)", "bounds: range of output `z`", True),
+    "a narrower result": ("high: 9)", "high: 8)", "bounds: range of output `z`", False),
+    "a larger input": ("act8[2, 3]", "act8[4, 3]", "cost: online bytes client -> inference", True),
+    "another shape": ("act8[2, 3]", "act8[4, 3]", "bounds: shape of input `x`", False),
+    "more material": ("act8[2, 3]", "act8[4, 3]", "cost: masked_linear.correction, one each row", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_change_is_told_and_judged(case: str) -> None:
+    old, new, what, weaker = CASES[case]
+    assert old in OWN
+    found = changes(OWN, OWN.replace(old, new))
+    assert found[what].weaker is weaker
+    back = changes(OWN.replace(old, new), OWN)
+    if weaker:
+        assert not back[what].weaker
+
+
+def test_a_plan_under_no_policy_is_less_private() -> None:
+    bare = "\n".join(line for line in OWN.splitlines() if "policy mine" not in line).replace(
+        " under mine", ""
+    )
+    bare = bare[: bare.index("  parties [")] + bare[bare.index("plan masked") :]
+    found = changes(OWN, bare)
+    assert found["privacy: policy"].weaker
+    assert not changes(bare, OWN)["privacy: policy"].weaker
+
+
+def test_new_assumptions_are_weaker() -> None:
+    found = changes(MASKED.replace("using masked_linear(bits: 32)", "@ client"), MASKED)
+    assert found["privacy: what is assumed"].after == "the security of prf, 128 bits"
+    assert found["privacy: what is assumed"].weaker
+
+
+def test_errors_and_versions() -> None:
+    found = changes(MASKED, SHARED)
+    assert "versions: component std/cast-masked" in found
+    smaller = changes(
+        SHARED,
+        SHARED.replace("fixed(128, 18, ring", "fixed(128, 17, ring").replace(
+            "fixed(128, 36", "fixed(128, 34"
+        ),
+    )
+    assert smaller["bounds: error of output `h`"].weaker
+
+
+def test_names_layout_and_order_are_no_change() -> None:
+    other = (
+        MASKED.replace("y = linear(x, w)", "wide   =   linear(x, w)")
+        .replace("clamp(y", "clamp(wide")
+        .replace("\n  weight", "\n\n  # here\n  weight")
+    )
+    assert changes(MASKED, other) == {}
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "a.pllm").write_text(OWN)
+    (tmp_path / "b.pllm").write_text(OWN.replace("high: 9)", "high: 10)"))
+    (tmp_path / "bad.pllm").write_text(
+        OWN.replace("(bits: 32)", "(bits: 16)").replace("[4, 3]", "[4, 900]").replace("[2, 3]", "[2, 900]")
+    )
+    assert pllm("compile", "a.pllm", "-o", "a.json", cwd=tmp_path).returncode == 0
+    same = pllm("diff", "a.json", "a.pllm", cwd=tmp_path)
+    assert (same.returncode, same.stdout) == (0, "a.pllm means what a.json means\n")
+    weaker = pllm("diff", "a.json", "b.pllm", cwd=tmp_path)
+    assert weaker.returncode == 1
+    assert "weaker   range of output `z`: [-9, 9] -> [-9, 10]" in weaker.stdout
+    assert pllm("diff", "b.pllm", "a.json", cwd=tmp_path).returncode == 0
+    told = json.loads(pllm("diff", "a.json", "b.pllm", "--format", "json", cwd=tmp_path).stdout)
+    assert told["schema"] == "pllm.lang.diff.v1"
+    assert told["weaker"] is True
+    for wrong in ("bad.pllm", "none.json", "none.pllm", "a.pllm:other"):
+        assert pllm("diff", "a.json", wrong, cwd=tmp_path).returncode == 2
