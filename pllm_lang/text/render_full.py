@@ -6,6 +6,7 @@ notes, help, fixes and the documentation page; then how many there are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from pllm_lang.text.excerpt import Mark, excerpt
@@ -17,6 +18,8 @@ from pllm_lang.text.visible import visible
 
 MAX_VALUE = 160
 """Characters of one value of a finding's data."""
+MAX_ENTRIES = 4
+_LIST = re.compile(r"\[([^\[\]]*)\]")
 
 
 def render_full(findings: Iterable[Finding], sources: Mapping[str, Source], style: Style = PLAIN) -> str:
@@ -87,5 +90,13 @@ def _remarks(finding: Finding) -> Iterator[str]:
 
 
 def shortened(value: str) -> str:
-    """A value that a line can hold; JSON has all of it."""
+    """A value that a line can hold: of a list at most MAX_ENTRIES entries and how many there are. JSON has all of it."""
+    value = _LIST.sub(_first_entries, value)
     return value if len(value) <= MAX_VALUE else f"{value[: MAX_VALUE - 4]} ..."
+
+
+def _first_entries(found: re.Match[str]) -> str:
+    entries = found[1].split(", ")
+    if len(entries) <= MAX_ENTRIES:
+        return found[0]
+    return f"[{', '.join(entries[:MAX_ENTRIES])}, ... {len(entries)} entries]"

@@ -74,7 +74,7 @@ def test_a_component_of_another_kind_is_no_method(tmp_path: Path) -> None:
 
 
 def test_small_machines_are_told_in_their_own_units(tmp_path: Path) -> None:
-    text = """target tiny { isa: [avx2], memory: 24, cores: 1 }
+    text = """target tiny { isa: [avx2], memory: 24B, cores: 1 }
 deployment here { kind: local, hosts: { client: tiny } }
 experiment trial { plan: p, deployment: here }
 """

@@ -30,6 +30,13 @@ COMPONENT_KINDS = (
     "kernels",
     "metric",
 )
+# Instruction-set features that a machine can say it has. A word that is none of these is a slip: no kernel asks for it.
+ISA = (
+    *("sse2", "ssse3", "sse41", "sse42", "popcnt", "aes", "pclmul", "bmi2", "fma", "f16c", "avx", "avx2"),
+    *("avx_vnni", "avx_vnni_int8", "avx_ifma", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"),
+    *("avx512_vnni", "avx512ifma", "avx512vbmi", "avx512_bf16", "avx512_fp16", "amx"),
+    *("neon", "neon_dot", "neon_i8mm", "neon_fp16", "neon_bf16", "sve", "sve2", "sme", "rvv", "vsx"),
+)
 HOLDING_KINDS = ("additive", "replicated", "masked", "garbled", "encrypted", "boolean_shares", "shamir")
 ADVERSARY_KINDS = ("semi_honest", "covert", "malicious")
 SECURITY_SORTS = ("computational", "statistical")
@@ -191,9 +198,9 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("session", "text", "the session that it runs in"),
     ),
     "target": (
-        FieldSpec("isa", "words", "instruction-set features", required=True),
+        FieldSpec("isa", "words", "instruction-set features", required=True, allowed=ISA),
         FieldSpec("memory", "bytes", "main memory", required=True),
-        FieldSpec("cores", "integer", "processor cores"),
+        FieldSpec("cores", "count", "processor cores"),
         FieldSpec("ring_bits", "expression", "width of the ring that the runtime is built for"),
         FieldSpec("accelerators", "list", "accelerators with their memory"),
         FieldSpec("features", "texts", "host features it offers"),

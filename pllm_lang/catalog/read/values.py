@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref, Text
 from pllm_lang.catalog.read.context import Context
@@ -56,10 +57,25 @@ def check_value(kind: str, spec: FieldSpec, item: syn.Field, value: Expr, ctx: C
         ctx.report("records.wrong_value", f"`{spec.name}` takes {_SAID[spec.accepts]}", place, spec.doc)
     elif spec.allowed:
         _check_words(kind, spec, value, place, ctx)
+    elif kind == "target" and spec.accepts in DIMENSIONS and isinstance(value, Num):
+        _check_amount(spec, item, value, place, ctx)
     elif spec.accepts in DIMENSIONS and isinstance(item.value, syn.Quantity):
         read = read_quantity(item.value.text)
         if not isinstance(read, Problem) and read[1] != spec.accepts:
             ctx.report("records.wrong_value", f"`{spec.name}` is in {spec.accepts}, not in {read[1]}", place)
+
+
+def _check_amount(spec: FieldSpec, item: syn.Field, value: Num, place: Span, ctx: Context) -> None:
+    """A machine has some memory, in a unit that is written: `24` alone would be 24 bytes."""
+    if not isinstance(item.value, syn.Quantity):
+        help_ = f"write `{value.value}GiB`, or `{value.value}B` where {spec.accepts} are meant"
+        ctx.report("records.wrong_value", f"`{spec.name}` needs a unit", place, help_)
+        return
+    read = read_quantity(item.value.text)
+    if not isinstance(read, Problem) and read[1] != spec.accepts:
+        ctx.report("records.wrong_value", f"`{spec.name}` is in {spec.accepts}, not in {read[1]}", place)
+    elif Fraction(value.value) <= 0:
+        ctx.report("records.wrong_value", f"`{spec.name}` is more than nothing", place, spec.doc)
 
 
 def _check_reference(spec: FieldSpec, part: Expr, place: Span, ctx: Context) -> None:
@@ -110,6 +126,10 @@ def _is_integer(value: Expr) -> bool:
     return isinstance(value, Num) and "/" not in value.value
 
 
+def _is_count(value: Expr) -> bool:
+    return isinstance(value, Num) and value.value.isdecimal() and int(value.value) > 0
+
+
 def _is_number(value: Expr) -> bool:
     return isinstance(value, Num)
 
@@ -132,6 +152,7 @@ _ACCEPTED: dict[str, Callable[[Expr], bool]] = {
     "text": _is_text,
     "texts": _are_texts,
     "integer": _is_integer,
+    "count": _is_count,
     "number": _is_number,
     "boolean": _is_boolean,
     "map": _is_map,
@@ -143,6 +164,7 @@ _SAID = {
     "text": 'a text in quotes, such as `"1"`',
     "texts": "a list of texts in quotes",
     "integer": "a whole number",
+    "count": "a whole number of at least 1",
     "number": "a number",
     "boolean": "`true` or `false`",
     "map": "a map, `{ name: value }`",

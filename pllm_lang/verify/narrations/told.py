@@ -14,8 +14,9 @@ from pllm_lang.verify.protocol.report import Finding as ProverFinding
 MAX_LABELS = 6
 
 MAX_SHOWN = 4
-"""Entries of a tensor that a note shows; the data of the finding have all."""
+"""Entries of a tensor and terms of a sum that a text shows; the data of the finding have all."""
 
+_TERMS = re.compile(r" (?=[+-] )")
 _LONG = re.compile(r"[0-9]{13,}")
 
 UNFINISHED = ("protocol.knowledge", "protocol.missing-output", "protocol.misfit")
@@ -113,7 +114,8 @@ def leak_message(view: View) -> str:
     if view.leak is None:
         return f"it is not shown that {who} learns nothing: {view.reason}"
     learns = "learns" if len(view.coalition) == 1 else "together learn"
-    return f"{who} {learns} `{view.leak.secret}` from `{view.leak.combination}`"
+    secret, combination = _short_sum(view.leak.secret), _short_sum(view.leak.combination)
+    return f"{who} {learns} `{secret}` from `{combination}`"
 
 
 def leak_notes(view: View) -> Iterator[str]:
@@ -126,6 +128,14 @@ def leak_notes(view: View) -> Iterator[str]:
     values = [_briefly(str(value)) for value in leak.values]
     where = f" ({leak.setting})" if leak.setting else ""
     yield f"executed{where}: {values[0]} with {first}; {values[1]} with {second}"
+
+
+def _short_sum(text: str) -> str:
+    """At most MAX_SHOWN terms of a sum, and how many there are."""
+    terms = _TERMS.split(text)
+    if len(terms) <= MAX_SHOWN:
+        return text
+    return f"{' '.join(terms[:MAX_SHOWN])} + ... {len(terms)} terms"
 
 
 def _briefly(text: str) -> str:
