@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pllm_lang.sdk.component import Component
     from pllm_lang.sdk.errors import ConfigurationError
     from pllm_lang.sdk.experiment import Deployment, ExecutionBudget, Experiment
+    from pllm_lang.sdk.locked import LockedPlan, PlanRefused, compile_plan
     from pllm_lang.sdk.model_plan import ModelPlan, lower_model
     from pllm_lang.sdk.pipeline import Pipeline
 
@@ -28,11 +29,14 @@ __all__ = [
     "Deployment",
     "ExecutionBudget",
     "Experiment",
+    "LockedPlan",
     "LoweringError",
     "ModelPlan",
     "NotFaithful",
     "Pipeline",
+    "PlanRefused",
     "compile",
+    "compile_plan",
     "kernels",
     "lower_model",
     "native",
@@ -52,11 +56,14 @@ _HOMES = {
     "Deployment": "sdk.experiment",
     "ExecutionBudget": "sdk.experiment",
     "Experiment": "sdk.experiment",
+    "LockedPlan": "sdk.locked",
     "LoweringError": "models.errors",
     "ModelPlan": "sdk.model_plan",
     "NotFaithful": "interchange.errors",
     "Pipeline": "sdk.pipeline",
+    "PlanRefused": "sdk.locked",
     "compile": "sdk.compiled",
+    "compile_plan": "sdk.locked",
     "lower_model": "sdk.model_plan",
 }
 

@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import rfc8785
-
 from pllm_lang.artifacts.lock import compile_report
 from pllm_lang.cli.checking import check_files
 from pllm_lang.verify.experiments import check_record
@@ -108,12 +106,17 @@ def of_text(text: str) -> bytes:
     return compile_report(report, checked.opened.project, checked.opened.library, None).content
 
 
+def canonical(value: Any) -> bytes:
+    """RFC 8785 of texts, whole numbers and truth values; `test_lock.py` holds it against the `rfc8785` package."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
 def spelled(lock: Any) -> bytes:
-    return rfc8785.dumps(lock) + b"\n"
+    return canonical(lock) + b"\n"
 
 
 def digest(what: str, value: Any) -> str:
-    return hashlib.sha256(f"pllm.lang.lock.v1/{what}\0".encode() + rfc8785.dumps(value)).hexdigest()
+    return hashlib.sha256(f"pllm.lang.lock.v1/{what}\0".encode() + canonical(value)).hexdigest()
 
 
 def sealed(lock: Any) -> bytes:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import rfc8785
 
 from pllm_lang.artifacts.lock_changes import changes
 from tests.artifacts.locks import (
@@ -89,6 +90,7 @@ def test_nothing_of_the_place_is_in_a_lock(text: str) -> None:
 def test_every_digest_is_worked_out_again(text: str) -> None:
     """`sealed` is written from the description of the lock; on an untouched lock it changes nothing."""
     assert sealed(data(of_text(text))) == of_text(text)
+    assert rfc8785.dumps(data(of_text(text))) + b"\n" == of_text(text)
     lock = data(of_text(text))
     assert lock["plan_lock_digest"] == digest(
         "lock", {k: v for k, v in lock.items() if k != "plan_lock_digest"}

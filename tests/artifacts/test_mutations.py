@@ -16,6 +16,8 @@ from tests.artifacts.locks import MASKED, SHARED, Where, changed, data, of_text,
 IMPLIED = {
     "digests/(plan|modules|files)": "binds sources that are not in the lock; `compile --check` works them out again",
     "compiler/(id|version)": "says who compiled it",
+    "name (other|empty)": "what a plan is called; the name of an experiment is in its document",
+    "(output_errors/|failure)": "what the verifier says of errors, which replay does not follow",
     "documents/certificate/met/\\d+/1/\\d+/7 ": "the name of a rule decides nothing",
     "documents/certificate/met/\\d+/1/\\d+/0 less": "a wider range that still fits",
     "documents/certificate/met/\\d+/1/\\d+/1 more": "a wider range that still fits",
@@ -96,7 +98,7 @@ def test_every_change_of_a_lock_breaks_a_digest() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["compiler", "name", "kind", "schema", "components", "input_shapes", "output_shapes", "documents/ir",
+    "part", ["compiler", "name", "kind", "schema", "components", "input_shapes", "output_shapes", "output_errors", "failure", "documents/ir",
              "documents/names", "documents/policy", "documents/experiment", "documents/programs", "documents/protocols",
              "documents/certificate"]
 )  # fmt: skip
