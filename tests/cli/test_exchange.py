@@ -46,6 +46,7 @@ CONFIG = {
 MODELS = """pllm 1
 
 import std.components [kv_cache_eviction]
+import std.passes [quantize_weights]
 
 model small = huggingface("config.json")
 model evicted = huggingface("config.json") |> kv_cache_eviction(cluster_sizes: [8, 4])
@@ -111,6 +112,10 @@ def test_a_model_is_exported_as_a_decoder_plan(folder: Path) -> None:
 def test_passes_of_a_model_are_applied_or_named(folder: Path) -> None:
     evicted = json.loads(pllm("export", "models.pllm:evicted")[1])
     assert [one["component"] for one in evicted["transformations"]] == ["pllm/kv-cache-eviction"]
+    code, out, err = pllm("export", "models.pllm:narrow")
+    assert (code, out) == (1, "")
+    assert "quantize" in err
+    assert pllm("export", "models.pllm:narrow", "--lossy")[1] == pllm("export", "models.pllm:small")[1]
 
 
 @pytest.mark.parametrize("key", ["use_sliding_window", "rope_scaling"])
