@@ -28,10 +28,10 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Plan, Step
 from pllm_lang.ir.walk import family, nodes
+from pllm_lang.verify.budget import runs_of
 from pllm_lang.verify.check import PlanReport, plan_view
 from pllm_lang.verify.hosting import call_memory, hosts_of, parties_of, tensor_bytes
 from pllm_lang.verify.narrations.composing import Composed
-from pllm_lang.verify.narrations.material import runs_of
 from pllm_lang.verify.narrations.plan import Proof
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
 from pllm_lang.verify.view import Met, PlanView
