@@ -18,6 +18,7 @@ from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import PlanView
 
 _last: list[tuple[Flow, Policy, Any]] = []
+_asked: list[tuple[ExperimentView, tuple[Obligation, ...]]] = []
 
 
 def proof_of(plan: PlanView, flow: Flow) -> Any:
@@ -35,11 +36,16 @@ def proof_of(plan: PlanView, flow: Flow) -> Any:
 
 def of_experiment(view: ExperimentView, code: str) -> Iterator[Obligation]:
     """What an experiment asks of its stocks, by this code."""
+    if not _asked or _asked[0][0] is not view:
+        _asked[:] = [(view, tuple(_material(view)))]
+    yield from (o for o in _asked[0][1] if o.code == code)
+
+
+def _material(view: ExperimentView) -> Iterator[Obligation]:
     proof = proof_of(view.plan, view.flow)
-    if proof is not None:
+    if proof is not None and view.experiment.stocks:
         material = importlib.import_module("pllm_lang.verify.narrations.material").material
-        found = material(view.experiment, proof.composed, view.plan.plan, view.plan.library, view.others)
-        yield from (o for o in found if o.code == code)
+        yield from material(view.experiment, proof.composed, view.plan.plan, view.plan.library, view.others)
 
 
 def drawn_of(experiment: Experiment, plan: PlanView | None, flow: Flow | None, stock: str) -> Any:

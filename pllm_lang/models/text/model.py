@@ -37,11 +37,16 @@ PASSES = ("quantize_weights", "fuse_qkv", "chunk_prefill")
 def model_text(graph: ModelGraph, name: str = "") -> str:
     """The plan of `graph` as text in the one layout. Raises `LoweringError` with a code `text.*` where the text cannot
     say it."""
-    return format_source(parse(make_source("model.pllm", unformatted_text(graph, name))))
+    return format_source(parse(make_source("model.pllm", _documented_text(graph, name))))
 
 
 def unformatted_text(graph: ModelGraph, name: str = "") -> str:
-    """The same plan without its layout, for a reader that is no person."""
+    """The same plan without its layout and its documentation, for a reader that is no person."""
+    _refuse_unsaid(graph)
+    return "\n".join(_lines(graph, _plan_name(name or graph.config.family), documented=False)) + "\n"
+
+
+def _documented_text(graph: ModelGraph, name: str) -> str:
     _refuse_unsaid(graph)
     return "\n".join(_lines(graph, _plan_name(name or graph.config.family))) + "\n"
 
@@ -61,7 +66,7 @@ def _refuse_unsaid(graph: ModelGraph) -> None:
             raise LoweringError("text.pass", f"the pass {done.name} has no form in the text", key="passes")
 
 
-def _lines(graph: ModelGraph, name: str) -> Iterator[str]:
+def _lines(graph: ModelGraph, name: str, *, documented: bool = True) -> Iterator[str]:
     dtype = "f32" if graph.config.quantization else DTYPES[graph.config.dtype]
     weights = _families(graph.weights, weight_names(graph.weights))
     merged = _merge_states(graph.states)
@@ -74,7 +79,8 @@ def _lines(graph: ModelGraph, name: str) -> Iterator[str]:
     for bits in sorted(integers - set(STORED)):
         yield f"## Symmetric integers of {bits} bits, with one stored scale a row."
         yield f"format {_integers(bits)} = int({1 - 2 ** (bits - 1)}, {2 ** (bits - 1) - 1}) {{ scale: row }}"
-    yield from _documentation(graph)
+    if documented:
+        yield from _documentation(graph)
     yield f"plan {name} {{"
     turned = _stored_turned(graph)
     for weight, family in weights:

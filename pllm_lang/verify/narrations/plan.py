@@ -86,8 +86,12 @@ def _holds(proof: Proof) -> bool:
 
 def _rests_on_shares(stage: Composed) -> bool:
     """Whether a step is right for uniform shares only, which is followed back through every turn."""
-    protocols = {instance.protocol for instance in stage.whole.instances}
-    return any(result.rests_on for one in protocols for result in prove_protocol(one, ()).correctness)
+    return any(
+        result.rests_on
+        for instance in stage.whole.instances
+        if any(isinstance(given.holding, p.Shared) for given in instance.protocol.inputs)
+        for result in prove_protocol(instance.protocol, ()).correctness
+    )
 
 
 def _prove(view: PlanView, policy: Policy, flow: Flow, *, folding: bool) -> Proof:

@@ -29,9 +29,9 @@ def not_uniform(stage: Composed) -> Iterator[tuple[Made, str]]:
     """(the step, the value) for every operand that has to be uniform and is not shown to be."""
     makers = {value: i for i, one in enumerate(stage.whole.instances) for _, value in one.outputs}
     for instance, made in zip(stage.whole.instances, stage.made, strict=True):
-        if not any(result.rests_on for result in prove_protocol(instance.protocol, ()).correctness):
-            continue
         shared = {given.name for given in instance.protocol.inputs if isinstance(given.holding, p.Shared)}
+        if not shared or not any(r.rests_on for r in prove_protocol(instance.protocol, ()).correctness):
+            continue
         for name, value in instance.inputs:
             if name in shared and value in makers and not _uniform(stage.whole, makers, value):
                 yield made, value

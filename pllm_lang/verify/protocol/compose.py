@@ -30,6 +30,7 @@ from pllm_lang.verify.protocol.polynomial import TooLarge
 from pllm_lang.verify.protocol.problem import CONDITIONS
 from pllm_lang.verify.protocol.report import View
 from pllm_lang.verify.protocol.scopes import LEVELS
+from pllm_lang.verify.protocol.silent import is_silent
 from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.views import prove_view
 
@@ -101,7 +102,11 @@ def _by_parts(
     uses += Counter(o.name for o in whole.outputs)
     if any(instance.draws for instance in whole.instances) or not _fits(whole):
         return False
+    silent = {id(one.protocol): one.protocol for one in whole.instances}  # equal protocols are mostly one
+    silent = {key: is_silent(protocol) for key, protocol in silent.items()}
     for instance in whole.instances:
+        if silent[id(instance.protocol)]:
+            continue
         roles = frozenset(role for role, party in instance.roles if party in coalition)
         unmet = {n for n, value in instance.inputs if value not in fresh or uses[value] > 1}
         view = _own_view(_stale(instance.protocol, unmet), roles, conditions)

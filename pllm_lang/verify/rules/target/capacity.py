@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pllm_lang.catalog.facts import Exact
 from pllm_lang.exact.number import text
@@ -31,7 +31,7 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
     for met, step in steps_at(host, view):
         values = [family(operand) for operand in step.step.operands]
         used |= {v for i, v in enumerate(values) if v in weights and computes_with(host.party, step, i)}
-        need = _call(step, view)
+        need = _call(step, view, weights)
         if need is None:
             yield _unknown(step.step.results[0], host, step)
         elif need > largest:
@@ -57,11 +57,10 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
     )
 
 
-def _call(step: StepView, view: ExperimentView) -> Exact | None:
+def _call(step: StepView, view: ExperimentView, weights: Mapping[int, int]) -> Exact | None:
     own = call_memory(step)
     if own is None:
         return None
-    weights = {weight.value for weight in view.plan.plan.weights}
     operands = zip(step.step.operands, step.operand_types, strict=True)
     moved = [type_ for operand, type_ in operands if family(operand) not in weights]
     return own + sum(tensor_bytes(type_, view.plan) for type_ in (*moved, *step.step.types))
