@@ -16,7 +16,7 @@ _SEVERITY = {
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.NOTE: types.DiagnosticSeverity.Information,
 }
-_UNNECESSARY = frozenset({"names.unused", "modules.unused_import", "suppression.unused"})
+_UNNECESSARY = frozenset({"names.unused", "suppression.unused"})
 
 
 def diagnostics(view: View, findings: Iterable[Finding], file: str) -> list[types.Diagnostic]:

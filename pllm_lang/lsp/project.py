@@ -24,7 +24,7 @@ def everywhere(view: View, one: Occurrence) -> list[Place]:
     found = [Place(view.document.path, other) for other in names(view) if other.target == one.target]
     if "/" in one.target.rpartition(".")[2]:
         return found
-    for path, module in _mentioning(view, one.text):
+    for path, module in modules(view, one.text):
         found += [
             Place(path, other)
             for other in occurrences(module, view.opened.library)
@@ -44,14 +44,13 @@ def location(view: View, place: Place) -> types.Location | None:
 
 
 def modules(view: View, word: str = "") -> Iterator[tuple[str, Module]]:
-    """Path and module of every other file of the document's project in which a word stands."""
-    yield from _mentioning(view, word)
-
-
-def _mentioning(view: View, word: str) -> Iterator[tuple[str, Module]]:
+    """Path and module of every other file in which a word stands: of the projects of all open documents, and of the folders
+    of the workspace."""
     own = os.path.realpath(view.document.path)
     open_paths = [document.path for document in view.documents.by_uri.values()]
-    inside = view.documents.checker.files(view.opened.root)[:MAX_FILES]
+    checker = view.documents.checker
+    roots = dict.fromkeys((view.opened.root, *map(checker.root_of, open_paths), *view.folders))
+    inside = [path for root in roots for path in checker.files(root)][:MAX_FILES]
     for path in dict.fromkeys((*open_paths, *inside)):
         if os.path.realpath(path) == own or not _mentions(view, path, word):
             continue

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
+from pygls import uris
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from pllm_lang import __version__
 from pllm_lang.lsp.buffer import Position, Units
-from pllm_lang.lsp.diagnostics import diagnostics
+from pllm_lang.lsp.diagnostics import diagnostic
 from pllm_lang.lsp.documents import CheckFailedError, Document, Documents
 from pllm_lang.lsp.feature import Feature, features
 from pllm_lang.lsp.snapshot import Checker, StaleError
@@ -45,6 +46,7 @@ class PllmServer(LanguageServer):
         self.published: dict[str, dict[str, tuple[Finding, ...]]] = {}
         self.checks: dict[str, asyncio.Task[None]] = {}
         self.told: set[str] = set()
+        self.was_shut_down = False
 
     @property
     def pulls(self) -> bool:
@@ -53,7 +55,9 @@ class PllmServer(LanguageServer):
         return document is not None and document.diagnostic is not None
 
     def view(self, document: Document, opened: Any, snapshot: Any) -> View:
-        return View(self.documents, document, opened, snapshot, self.client_capabilities)
+        folders = (uris.to_fs_path(uri) for uri in self.workspace.folders)
+        known = tuple(path for path in folders if path)
+        return View(self.documents, document, opened, snapshot, self.client_capabilities, known)
 
     async def looked(self, uri: str, needs: str) -> View | None:
         """The document as it is now; None where it is not open or could not be looked at."""
@@ -104,8 +108,11 @@ class PllmServer(LanguageServer):
         if document.seconds > AT_ONCE:
             await asyncio.sleep(PAUSE)
         view = await self.looked(document.uri, "checked")
-        if view is not None and view.snapshot is not None:
-            self.publish(view)
+        try:
+            if view is not None and view.snapshot is not None:
+                self.publish(view)
+        except Exception as problem:
+            self.tell_once(f"pllm failed on its own account (diagnostics: {type(problem).__name__}).")
 
     def publish(self, view: View) -> None:
         """The findings of a check in its own file, and in files that are not open and that it reads."""
@@ -124,14 +131,14 @@ class PllmServer(LanguageServer):
             self._publish(view, path)
 
     def _publish(self, view: View, path: str) -> None:
-        findings = dict.fromkeys(one for found in self.published[path].values() for one in found)
+        findings: list[Finding] = []
+        for found in self.published[path].values():
+            findings += [finding for finding in found if finding not in findings]
         own = path == view.document.path
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
                 uri=view.document.uri if own else self.documents.uri_of(path),
-                diagnostics=[
-                    one for finding in findings for one in diagnostics(view, [finding], finding.span.file)
-                ],
+                diagnostics=[diagnostic(view, finding) for finding in findings],
                 version=view.document.version if own else None,
             )
         )
@@ -174,6 +181,7 @@ def make_server(checker: Checker) -> PllmServer:
     _register_texts(server)
     server.feature(types.INITIALIZE)(functools.partial(_initialize, server))
     server.feature(types.INITIALIZED)(functools.partial(_initialized, server))
+    server.feature(types.SHUTDOWN)(functools.partial(_shut_down, server))
     return server
 
 
@@ -244,6 +252,10 @@ def _nothing(method: str) -> Any:
     if method == types.TEXT_DOCUMENT_DIAGNOSTIC:
         return types.RelatedFullDocumentDiagnosticReport(items=[])
     return None
+
+
+def _shut_down(server: PllmServer, params: Any = None) -> None:  # noqa: ARG001 - the message's shape
+    server.was_shut_down = True
 
 
 def _initialized(server: PllmServer, params: types.InitializedParams) -> None:  # noqa: ARG001 - the message's shape

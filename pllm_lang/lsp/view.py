@@ -24,12 +24,14 @@ class View:
         opened: Opened,
         snapshot: Snapshot | None,
         client: types.ClientCapabilities,
+        folders: tuple[str, ...] = (),
     ) -> None:
         self.documents = documents
         self.document = document
         self.opened = opened
         self.snapshot = snapshot
         self.client = client
+        self.folders = folders
         self.buffer = document.buffer
         self._buffers: dict[str, Buffer | None] = {}
 

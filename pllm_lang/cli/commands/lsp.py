@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+import sys
 
 import click
 
-from pllm_lang.cli.app import BAD_CALL
+from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 
 MISSING = "the language server needs pygls: install `pllm-lang[lsp]`"
 
@@ -20,7 +22,8 @@ MISSING = "the language server needs pygls: install `pllm-lang[lsp]`"
 )
 @click.option("--stdio", is_flag=True, help="Talk over standard input and output (the default).")
 def command(tcp: str | None, allow_remote: bool, stdio: bool) -> int:
-    """Start the language server. Editors start it themselves; the pages on editors say how."""
+    """Start the language server. Editors start it themselves; the pages on editors say how. The exit status is 1 where the
+    editor did not say goodbye, as the protocol asks."""
     if tcp and stdio:
         raise click.UsageError("--tcp and --stdio exclude each other")
     place = _place(tcp, allow_remote) if tcp else None
@@ -36,13 +39,14 @@ def command(tcp: str | None, allow_remote: bool, stdio: bool) -> int:
     server = make_server(Editing())
     if place is None:
         server.start_io()
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the server has closed its own
     else:
         try:
             server.start_tcp(*place)
         except OSError as problem:
             click.echo(f"cannot listen on {tcp}: {problem.strerror}", err=True)
             return BAD_CALL
-    return 0
+    return FOUND_NOTHING if server.was_shut_down else FOUND_SOMETHING
 
 
 def _place(tcp: str, allow_remote: bool) -> tuple[str, int]:

@@ -16,6 +16,7 @@ from pllm_lang.lsp.describe import described, parameter, signature
 from pllm_lang.lsp.feature import Feature
 from pllm_lang.lsp.pointing import names
 from pllm_lang.lsp.view import View
+from pllm_lang.resolve.bodies import statements
 from pllm_lang.resolve.locate import shipped_modules
 from pllm_lang.syntax import nodes as syn
 
@@ -229,8 +230,9 @@ def _values(view: View, offset: int) -> Iterator[types.CompletionItem]:
     module = view.opened.module
     if decl is not None and module is not None:
         path = f"{module.name}.{decl.name.id}/"
+        own = next((step.at for step in _steps(decl) if step.at <= offset <= step.at + step.end), offset)
         for one in names(view):
-            if one.defines and one.start < offset and one.target.startswith(path):
+            if one.defines and one.start < own and one.target.startswith(path):
                 yield types.CompletionItem(
                     one.text, kind=Kind.Variable, detail=one.kind, sort_text="0" + one.text
                 )
@@ -238,6 +240,11 @@ def _values(view: View, offset: int) -> Iterator[types.CompletionItem]:
             yield types.CompletionItem(param.name.id, kind=Kind.Variable, detail="parameter")
     for name in module.constants if module is not None else ():
         yield types.CompletionItem(name, kind=Kind.Constant, detail="const")
+
+
+def _steps(decl: syn.Decl) -> Iterator[syn.Step]:
+    body = decl.body if isinstance(decl, syn.Plan | syn.Block) else ()
+    return (stmt for stmt in statements(body) if isinstance(stmt, syn.Step))
 
 
 def _around(view: View, offset: int) -> syn.Plan | syn.Block | syn.Record | syn.Policy | None:
