@@ -19,7 +19,7 @@ constexpr long largest_digit = signed_digits ? long(half_digit) : (1L << digit_b
 static_assert(Isa::fold * 128 * largest_digit <= 0x7fffffffL, "sums of a fold must stay below 2^31");
 static_assert(Isa::fold % Isa::group == 0 && Isa::padding % Isa::group == 0, "folds and padding are whole groups");
 
-// What the inputs of one operation are; see operations.hpp for who fills it in.
+// What the inputs of one operation are; products.hpp fills it in.
 struct Inputs {
   const void* data;
   long rows, width;        // width is K
@@ -40,27 +40,69 @@ int residue_digits(std::uint64_t q) {
   return digits;
 }
 
-// Digits of `count` inputs that lie together; false when one is out of range. Digit row l starts at l * stride.
+constexpr long split_block = 256;  // inputs whose words are taken apart at a time, within the first cache
+
+template <class Word>
+struct HalfWord {
+  using Type = std::uint32_t;
+};
+template <>
+struct HalfWord<std::uint32_t> {
+  using Type = std::uint16_t;
+};
+template <>
+struct HalfWord<std::uint16_t> {
+  using Type = std::uint8_t;
+};
+
+// The lowest digits of up to split_block words: words are halved until they are digits, because that is the only step
+// that every instruction set has for whole vectors. Digit row l starts at l * stride.
+template <class Word>
+void write_digits(const Word* __restrict words, long count, int digits, Digit* __restrict target, std::size_t stride) {
+  if constexpr (sizeof(Word) == sizeof(Digit)) {
+    constexpr Word flip = signed_digits ? Word(half_digit) : Word(0);
+    for (long k = 0; k < count; ++k) target[k] = Digit(words[k] ^ flip);
+  } else {
+    using Half = typename HalfWord<Word>::Type;
+    constexpr int held = int(sizeof(Half) / sizeof(Digit));
+    alignas(cache_line) Half part[split_block];
+    for (long k = 0; k < count; ++k) part[k] = Half(words[k]);
+    write_digits(part, count, digits < held ? digits : held, target, stride);
+    if (digits <= held) return;
+    for (long k = 0; k < count; ++k) part[k] = Half(words[k] >> (8 * sizeof(Half)));
+    write_digits(part, count, digits - held, target + held * stride, stride);
+  }
+}
+
 template <class Value>
-bool split(const Value* __restrict values, long count, const Inputs& inputs, Digit* __restrict digits, std::size_t stride) {
+bool within(const Value* __restrict values, long count, Value largest) {
+  Value worst = 0;
+  for (long k = 0; k < count; ++k) worst = values[k] > worst ? values[k] : worst;
+  return worst <= largest;
+}
+
+// Signed digits are those of x + B; residues are moved to -q/2..q/2 first.
+template <class Value>
+void bias_inputs(const Value* __restrict values, long count, Value modulus, Value* __restrict biased) {
+  const Value half = modulus == 0 ? Value(-1) : Value(modulus / 2);
+  for (long k = 0; k < count; ++k) biased[k] = Value((values[k] > half ? values[k] - modulus : values[k]) + Value(every_half));
+}
+
+// Digits of `count` inputs that lie together; false when one is out of range.
+template <class Value>
+bool split(const Value* values, long count, const Inputs& inputs, Digit* digits, std::size_t stride) {
   const Value largest = Value(inputs.largest), modulus = Value(inputs.modulus);
-  const Value bias = signed_digits ? Value(every_half) : Value(0), flip = signed_digits ? Value(half_digit) : Value(0);
-  if (largest != Value(-1)) {
-    Value worst = 0;
-    for (long k = 0; k < count; ++k) worst = values[k] > worst ? values[k] : worst;
-    if (worst > largest) return false;
-  }
-  if (!signed_digits || modulus == 0) {
-    for (int l = 0; l < inputs.digits; ++l)
-      for (long k = 0; k < count; ++k) digits[l * stride + k] = Digit(((values[k] + bias) >> (digit_bits * l)) ^ flip);
-    return true;
-  }
-  const Value half = modulus / 2;
-  for (int l = 0; l < inputs.digits; ++l)
-    for (long k = 0; k < count; ++k) {
-      const Value centred = values[k] > half ? Value(values[k] - modulus) : values[k];
-      digits[l * stride + k] = Digit(((centred + bias) >> (digit_bits * l)) ^ flip);
+  for (long k = 0; k < count; k += split_block) {
+    const long now = count - k < split_block ? count - k : split_block;
+    if (largest != Value(-1) && !within(values + k, now, largest)) return false;
+    if constexpr (signed_digits) {
+      alignas(cache_line) Value biased[split_block];
+      bias_inputs(values + k, now, modulus, biased);
+      write_digits(biased, now, inputs.digits, digits + k, stride);
+    } else {
+      write_digits(values + k, now, inputs.digits, digits + k, stride);
     }
+  }
   return true;
 }
 

@@ -9,8 +9,7 @@
 
 namespace pllm {
 
-constexpr std::size_t block_bytes = std::size_t(512) << 10;  // of digits: they stay in the second cache
-constexpr std::size_t near_bytes = std::size_t(1) << 20;      // a matrix that stays in the second cache between calls
+constexpr std::size_t near_bytes = std::size_t(256) << 10;    // a matrix that stays in the second cache between calls
 constexpr long fewest_digits = 128;                          // digit rows that are worth a pass over the weights
 constexpr long small_work = 2000000;                         // products that are not worth waking a thread for
 constexpr long task_outputs = 64;                            // outputs that a thread takes at a time
@@ -64,30 +63,29 @@ struct Sink {
   void operator()(long digit_rows) {
     for (; (next + 1) * Operation::digits <= digit_rows; ++next) {
       const std::int32_t* row_sums = sums + next * Operation::digits * panel;
-      if (totals != nullptr) {
-        Operation::absorb(row_sums, product.finish, totals[next]);
-        if (last) finish(totals[next]);
-      } else {
-        alignas(cache_line) Totals fresh{};
-        Operation::absorb(row_sums, product.finish, fresh);
-        finish(fresh);
-      }
+      if (totals != nullptr) Operation::absorb(row_sums, product.finish, totals[next]);
+      if (last) write_row(row_sums);
     }
   }
 
-  void finish(const Totals& row) {
-    const std::int32_t* offsets = product.matrix->offsets + first_output;
+  void write_row(const std::int32_t* row_sums) {
     const long left = product.matrix->outputs - first_output, count = left < panel ? left : panel;
     if constexpr (Operation::columns)
       if (product.inputs.columns) {
-        Operation::finish(row, product.finish, offsets, held[next % held_rows]);
+        finish(row_sums, held[next % held_rows]);
         if (next % held_rows == held_rows - 1 || next == rows - 1) write_columns(count);
         return;
       }
     Result* target = static_cast<Result*>(product.results) + (first_row + next) * product.matrix->outputs + first_output;
-    if (count == panel) return Operation::finish(row, product.finish, offsets, target);
-    Operation::finish(row, product.finish, offsets, held[0]);
+    if (count == panel) return finish(row_sums, target);
+    finish(row_sums, held[0]);
     std::memcpy(target, held[0], count * sizeof(Result));
+  }
+
+  void finish(const std::int32_t* row_sums, Result* results) {
+    const std::int32_t* offsets = product.matrix->offsets + first_output;
+    if (totals == nullptr) return Operation::direct(row_sums, product.finish, offsets, results);
+    Operation::finish(totals[next], product.finish, offsets, results);
   }
 
   void write_columns(long count) {
@@ -154,7 +152,7 @@ Status multiply(Pool& pool, Product& product) {
   product.stride = digit_stride(matrix);
   product.valid.store(true);
   const std::size_t row_bytes = digits * product.stride * sizeof(Digit);
-  long block = long(block_bytes / row_bytes);
+  long block = Isa::block_bytes / long(row_bytes);
   if (block < fewest_digits / digits) block = fewest_digits / digits;
   if (block > strip_digits / digits) block = strip_digits / digits;
   if (block > rows) block = rows;

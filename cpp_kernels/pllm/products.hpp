@@ -42,10 +42,8 @@ int run_ring(Ring ring, int bits, pllm_handle pool, Product& product) {
 int run_residues(Ring ring, std::uint64_t q, pllm_handle pool, Product& product) {
   product.inputs.largest = q - 1;
   product.inputs.modulus = product.finish.modulus = q;
-  const int digits = residue_digits(q);
-  double scale = 1.0 / double(q);
-  for (int l = 0; l < digits; ++l, scale *= double(1L << digit_bits)) product.finish.scales[l] = scale;
-  return run_kernel(ring, digits, pool, product);
+  product.finish.scale = 1.0 / double(q);
+  return run_kernel(ring, residue_digits(q), pool, product);
 }
 
 }  // namespace pllm

@@ -11,7 +11,6 @@ using Stored = Isa::Sums __attribute__((aligned(sizeof(Isa::Sums)), may_alias));
 constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
 constexpr long stream_ahead = 2048;    // bytes that a single tile fetches ahead of itself: it reads memory only once
-constexpr long fetching_tiles = 4;     // that share the fetching of the next chunk
 
 // Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
 struct Strip {
@@ -40,15 +39,22 @@ void load_weights(const std::int8_t* step, Isa::Weights (&weights)[Columns]) {
   }
 }
 
+// A copy of a tile that GCC makes for one of its callers keeps its sums in memory: three times as slow.
+#if defined(__clang__)
+#define PLLM_ONE_BODY __attribute__((noinline))
+#else
+#define PLLM_ONE_BODY __attribute__((noinline, noclone))
+#endif
+
 // Rows digit rows from `row`, and the vectors from..from + Columns of the panel.
 template <int Rows, int Columns, int Bits>
-void tile(const Strip& strip, long row, int from) {
+PLLM_ONE_BODY void tile(const Strip& strip, long row, int from) {
   constexpr long step_bytes = long(panel) * Isa::group * Bits / 8;
   constexpr int width = panel / Isa::columns;
   const std::int8_t* weights = strip.weights + from * vector_bytes * Bits / 8;
   const std::size_t stride = strip.stride;
-  const long pace = row < fetching_tiles * Isa::rows ? strip.pace : 0;
-  const std::int8_t* ahead = strip.ahead + row / Isa::rows * (strip.width / Isa::group) * pace;
+  const long pace = strip.pace;
+  const std::int8_t* ahead = strip.ahead + row / Isa::rows * (strip.width / Isa::group / Isa::unrolled) * pace;
   const Digit* digits = strip.digits + row * stride;
   std::int32_t* target = strip.sums + row * panel + from * width;
   Isa::Sums sums[Rows][Columns] = {};
@@ -58,20 +64,24 @@ void tile(const Strip& strip, long row, int from) {
 #pragma GCC unroll 4
       for (int c = 0; c < Columns; ++c) sums[r][c] = *(const Stored*)(target + r * panel + c * width);
   }
-  for (long step = strip.width / Isa::group; step > 0; --step, weights += step_bytes, digits += Isa::group, ahead += pace) {
-    if (pace > 0) __builtin_prefetch(ahead);
-    if (pace > 64) __builtin_prefetch(ahead + 64);
-    if (pace > 128) {
-      __builtin_prefetch(ahead + 128);
-      __builtin_prefetch(ahead + 192);
-    }
+  const auto advance = [&] {
     Isa::Weights loaded[Columns];
     load_weights<Bits, Columns>(weights, loaded);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
       for (int c = 0; c < Columns; ++c) sums[r][c] = Isa::dot(sums[r][c], digits + r * stride, loaded[c]);
+    weights += step_bytes;
+    digits += Isa::group;
+  };
+  long steps = strip.width / Isa::group;
+  for (; steps >= Isa::unrolled; steps -= Isa::unrolled) {
+    for (long byte = 0; byte < pace; byte += cache_line) __builtin_prefetch(ahead + byte, 0, 2);
+    ahead += pace;
+#pragma GCC unroll 4
+    for (int step = 0; step < Isa::unrolled; ++step) advance();
   }
+  for (; steps > 0; --steps) advance();
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
@@ -117,11 +127,11 @@ void multiply_strip(Strip strip, long rows, Done& done) {
   const long step_bytes = panel * Isa::group * Bits / 8;
   if (rows <= Isa::rows) {
     strip.ahead = strip.weights + stream_ahead;
-    strip.pace = strip.near ? 0 : step_bytes;
+    strip.pace = strip.near ? 0 : Isa::unrolled * step_bytes;
     return multiply_chunk<Bits>(strip, rows, true, done);
   }
   const long tiles = (rows + Isa::rows - 1) / Isa::rows;
-  strip.pace = strip.near ? 0 : step_bytes / (tiles < fetching_tiles ? tiles : fetching_tiles);
+  strip.pace = strip.near ? 0 : (Isa::unrolled * step_bytes + tiles - 1) / tiles;
   for (long left = strip.width; left > 0; left -= chunk) {
     strip.width = left < chunk ? left : chunk;
     strip.ahead = strip.weights + strip.width / Isa::group * step_bytes;

@@ -7,6 +7,7 @@ namespace pllm {
 
 struct Isa : Avx512Vnni {
   static constexpr long padding = 64;     // a tile takes 64 k's
+  static constexpr long block_bytes = 512 << 10;
   static constexpr long spare_rows = 15;  // the last tile may have fewer rows, and reads 16
 };
 

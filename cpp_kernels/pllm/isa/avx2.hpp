@@ -16,8 +16,11 @@ struct Isa {
   static constexpr int columns = 2;
   static constexpr int rows = 6;  // 12 sums + 2 weights + digit + product of 16 registers
   static constexpr int tall_rows = 0;
+  static constexpr int unrolled = 1;
   static constexpr long fold = 508;  // 512 would reach 2^31 when every weight is -128 and every digit -32768
   static constexpr long padding = 4;
+  static constexpr long block_bytes = 128 << 10;
+  static constexpr bool converts_words = false;
   static constexpr long spare_rows = 1;
 
   static Weights widen(Bytes bytes) {

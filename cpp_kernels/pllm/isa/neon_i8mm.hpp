@@ -16,8 +16,11 @@ struct Isa {
   static constexpr int columns = 4;
   static constexpr int rows = 6;
   static constexpr int tall_rows = 8;
+  static constexpr int unrolled = 1;
   static constexpr long fold = 65536;
   static constexpr long padding = 4;
+  static constexpr long block_bytes = 128 << 10;
+  static constexpr bool converts_words = true;
   static constexpr long spare_rows = 1;
 
   static Weights widen(Bytes bytes) { return bytes; }
