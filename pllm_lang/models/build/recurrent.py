@@ -42,7 +42,7 @@ def build_delta_net(body: Body, spec: DeltaNet, source: str) -> str:
     )
     normed = _group_norm(body, f"{prefix}.norm", spec.norm, read, 1)
     gate = body.activation("z_act", "silu", body.split_heads("z_heads", z, spec.value_heads))
-    gated = body.binary("gated", "mul", normed, gate)
+    gated = body.binary("mixer_gated", "mul", normed, gate)
     return _project(body, "out_proj", f"{prefix}.out_proj", body.merge_heads("merged", gated), hidden)
 
 
@@ -105,7 +105,7 @@ def build_mamba(body: Body, spec: Mamba, source: str) -> str:
     skip = {"weight": body.weight(f"{prefix}.D", (spec.heads,))}
     read = body.binary("skip_sum", "add", read, body.op("skip", "head_scale", (x,), body.shape(x), skip))
     gated = body.binary(
-        "gated", "mul", body.merge_heads("merged", read), body.activation("gate_act", "silu", gate)
+        "mixer_gated", "mul", body.merge_heads("merged", read), body.activation("gate_act", "silu", gate)
     )
     normed = _group_norm(body, f"{prefix}.norm", spec.norm, gated, spec.groups)
     return _project(body, "out_proj", f"{prefix}.out_proj", normed, hidden, bias=spec.bias)
@@ -118,7 +118,7 @@ def build_short_convolution(body: Body, spec: ShortConvolution, source: str) -> 
     low = _project(body, "in_proj", f"{prefix}.in_proj", source, 3 * hidden, bias=spec.bias)
     b, c, x = (body.slice(name, low, i * hidden, (i + 1) * hidden) for i, name in enumerate("bcx"))
     mixed = _convolve(body, body.binary("bx", "mul", b, x), spec.kernel, f"{prefix}.conv", bias=spec.bias)
-    gated = body.binary("gated", "mul", c, mixed)
+    gated = body.binary("mixer_gated", "mul", c, mixed)
     return _project(body, "out_proj", f"{prefix}.out_proj", gated, hidden, bias=spec.bias)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import TypeVar
 
 import msgspec
@@ -16,9 +17,10 @@ import msgspec
 from pllm_lang.models.digest import graph_digest
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph, Shape, State, Weight
+from pllm_lang.models.limits import MAX_TENSOR_ENTRIES, MAX_TEXT_OPS
 from pllm_lang.models.text.attention import MASKED, MASKED_VALUE
 from pllm_lang.models.text.names import state_names, weight_names
-from pllm_lang.models.text.stages import Declared, stage_lines
+from pllm_lang.models.text.stages import Declared, stage_lines, written_ops
 from pllm_lang.models.text.writer import Family
 from pllm_lang.syntax.format import format_source
 from pllm_lang.syntax.parse import parse
@@ -61,9 +63,33 @@ def _refuse_unsaid(graph: ModelGraph) -> None:
         raise LoweringError(
             "text.dtype", f"weights stored as {graph.config.dtype} have no format in the library", key="dtype"
         )
+    size = sum(map(written_ops, (graph.prefill, graph.decode)))
+    if size > MAX_TEXT_OPS:
+        raise LoweringError(
+            "text.size",
+            f"{graph.dimensions.layers} layers of which so few are alike make a text of {size} operations; it may have"
+            f" {MAX_TEXT_OPS}",
+            key="layers",
+        )
+    for name, shape in _tensors(graph):
+        if prod(shape) > MAX_TENSOR_ENTRIES:
+            raise LoweringError(
+                "text.size",
+                f"{name} has {prod(shape)} entries; a tensor of a plan has at most {MAX_TENSOR_ENTRIES}",
+                key=name,
+            )
     for done in graph.transformations:
         if done.name not in PASSES:
             raise LoweringError("text.pass", f"the pass {done.name} has no form in the text", key="passes")
+
+
+def _tensors(graph: ModelGraph) -> Iterator[tuple[str, Shape]]:
+    for weight in graph.weights:
+        yield weight.name, (max(weight.experts, 1), *weight.shape)
+    for stage in (graph.prefill, graph.decode):
+        for ops in (stage.before, *(repeat.ops for repeat in stage.layers), stage.after):
+            for op in ops:
+                yield op.name, op.shape
 
 
 def _lines(graph: ModelGraph, name: str, *, documented: bool = True) -> Iterator[str]:

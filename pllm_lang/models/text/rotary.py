@@ -13,6 +13,7 @@ from math import ceil, floor
 from pllm_lang.exact import enclose
 from pllm_lang.exact.number import Interval, normal
 from pllm_lang.models.graph import Op
+from pllm_lang.models.limits import MAX_ROTARY_PAIRS
 from pllm_lang.models.text.number import number
 from pllm_lang.models.text.writer import Writer, refuse_operator
 
@@ -52,6 +53,8 @@ PROPORTIONAL = frozenset(("rotated", "factor"))
 
 def write_rotary(writer: Writer, op: Op) -> None:
     kind = str(op.attributes["kind"])
+    if int(str(op.attributes["dims"])) > 2 * MAX_ROTARY_PAIRS:
+        raise refuse_operator(op, f"more than {MAX_ROTARY_PAIRS} rotary pairs have no form in the text")
     if kind in NAMED:
         _known(op, frozenset(NAMED[kind][1].values()))
         _named(writer, op, *NAMED[kind])

@@ -59,6 +59,12 @@ def stage_lines(graph: ModelGraph, stage: Stage, declared: Declared) -> Iterator
     yield "}"
 
 
+def written_ops(stage: Stage) -> int:
+    """How many ops stand in the text of a stage: each distinct body of a run once."""
+    layers = sum(len(body.ops) for run in runs(stage.layers) for body in run.bodies)
+    return len(stage.before) + layers + len(stage.after)
+
+
 def _writers(graph: ModelGraph, stage: Stage, declared: Declared) -> MakeWriter:
     batch = graph.workload.batch
     shapes = {tensor.name: tensor.shape[1:] for tensor in stage.inputs}
