@@ -23,7 +23,8 @@ from tests.interchange.cases import load
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 FILES = sorted(SCHEMAS.glob("*.json"))
 REFUSED = str(CORPUS / "reports" / "R08_refused.pllm")
-PRIVATE = str(Path(__file__).parent.parent / "examples" / "first_look.pllm")
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PRIVATE = str(EXAMPLES / "first_look.pllm")
 PROTOCOL = """pllm 1
 
 component double = "a/double" {
@@ -50,11 +51,13 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "cost": ("cost", (PRIVATE + ":gated_mlp",), "pllm.lang.cost.v1"),
     "capabilities": ("capabilities", (), "pllm.lang.capabilities.v1"),
     "export an experiment": ("export", ("two.pllm",), "pllm.experiment.v2"),
+    "replay": ("replay", ("lock.json",), "pllm.lang.replay.v1"),
+    "replay of half a lock": ("replay", ("half.json",), "pllm.lang.replay.v1"),
+    "no difference": ("diff", ("lock.json", "lock.json"), "pllm.lang.diff.v1"),
+    "a difference": ("diff", ("lock.json", "other.json"), "pllm.lang.diff.v1"),
     "export a model": ("export", ("models.pllm:evicted",), "pllm.decoder_plan.v1"),
 }
 """What is called, with which arguments, and the schema of what it prints."""
-BY_ITS_OWN_TESTS = frozenset({"replay"})
-"""`tests/artifacts` makes locks, which takes longer than a call here should."""
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -72,6 +75,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "protocol.pllm").write_text(PROTOCOL)
     (found / "two.json").write_text(json.dumps(SPEC))
     assert pllm(found, "import", "two.json", "-o", "two.pllm").returncode == 0
+    for plan, lock in (("first_look.pllm:gated_mlp", "lock.json"), ("llama_block.pllm", "other.json")):
+        assert pllm(found, "compile", str(EXAMPLES / plan), "-o", lock).returncode == 0
+    (found / "half.json").write_bytes((found / "lock.json").read_bytes()[:-1000])
     return found
 
 
@@ -100,7 +106,15 @@ def commands_with_json() -> Iterator[str]:
 
 
 def test_every_command_that_prints_json_is_here() -> None:
-    assert set(commands_with_json()) == {command for command, _, _ in OUTPUTS.values()} | BY_ITS_OWN_TESTS
+    assert set(commands_with_json()) == {command for command, _, _ in OUTPUTS.values()}
+
+
+def test_both_ends_of_a_replay_and_of_a_diff_are_seen(folder: Path) -> None:
+    assert [printed(folder, name)["proved"] for name in ("replay", "replay of half a lock")] == [True, False]
+    assert [bool(printed(folder, name)["changes"]) for name in ("no difference", "a difference")] == [
+        False,
+        True,
+    ]
 
 
 def test_protocols_and_plans_are_in_the_findings(folder: Path) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from pllm_lang.artifacts.replay import Replayed
 from pllm_lang.artifacts.replay_read import ReplayError
 
+SCHEMA = "pllm.lang.replay.v1"
 NEXT = {
     "lock": "compile the plan again, or get the file again from whoever sent it",
     "certificate": "the plan may be right, but this certificate does not show it: compile it again with a compiler you trust",
@@ -31,11 +32,16 @@ def refused_text(path: str, problem: ReplayError) -> str:
 
 
 def as_json(done: Replayed) -> str:
-    return msgspec.json.format(
-        msgspec.json.encode({"proved": True, **msgspec.to_builtins(done)}), indent=2
-    ).decode()
+    told = {"schema": SCHEMA, "proved": True, **msgspec.to_builtins(done)}
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
 
 
 def refused_json(problem: ReplayError) -> str:
-    told = {"proved": False, "code": problem.code, "message": problem.message, "place": problem.place}
+    told = {
+        "schema": SCHEMA,
+        "proved": False,
+        "code": problem.code,
+        "message": problem.message,
+        "place": problem.place,
+    }
     return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
