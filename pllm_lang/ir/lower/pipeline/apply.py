@@ -14,6 +14,8 @@ import msgspec
 from pllm_lang.catalog.library import Library
 from pllm_lang.ir.lower.pipeline.linear import (
     Quantised,
+    columns_scaled,
+    is_column_scale,
     is_of_reals,
     is_rescaled,
     quantised_linear,
@@ -105,6 +107,8 @@ def _step(placing: Placing, step: Step, known: Quantised, *, outside: bool) -> I
         placing.types[value] = type_
     if is_rescaled(placing, step) and not _own(placing, step):
         return _met(placing, rescaled(placing, step))
+    if is_column_scale(placing, step) and not _own(placing, step):
+        return _met(placing, (columns_scaled(placing, step),))
     for operand in step.operands:
         if family(operand) in placing.pending:
             _refuse_exact(placing, family(operand), step.results[0])

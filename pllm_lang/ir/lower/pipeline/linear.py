@@ -5,7 +5,8 @@
     y    = rescale(p, by: outer(s, stored w.scale))         where p arrives, in the shape of the plan
 
 In: the step and its component. Out: the steps in its place. The last one stands where the plan encodes the exact sum: the
-two roundings are one. Steps that read the same `x` share its quantisation.
+two roundings are one. Steps that read the same `x` share its quantisation. A weight that the plan stores as integers is taken
+as it is: the plan scales the columns of the product itself, and only the rows are scaled here.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ QUANTIZE = "std.operators.quantize"
 RESCALE = "std.operators.rescale"
 OUTER = "std.operators.outer"
 RESHAPE = "std.operators.reshape"
+SCALE_ROWS = "std.operators.scale_rows"
+SCALE_COLUMNS = "std.operators.scale_columns"
 ROUNDED = ("std.operators.encode", "std.operators.cast")
 """Operators that put an exact sum into a format."""
 
@@ -72,6 +75,8 @@ def rescaled(placing: Placing, step: Step) -> tuple[Step, ...]:
     product = family(step.operands[0])
     pending, sums, kind = placing.pending[product], placing.type_of(product), step.types[0]
     name, party = placing.name(product), pending.party
+    if pending.scale is None:
+        return _rows_scaled(placing, step, pending)
     factor = placing.new_value(f"{name}_scale", product)
     operands = (pending.step, pending.scale)
     outer = Step(OUTER, operands, (), (factor,), (sums,), party=party, structural=True)
@@ -85,6 +90,33 @@ def rescaled(placing: Placing, step: Step) -> tuple[Step, ...]:
     scaled = placing.new_value(f"{name}_rows", product)
     back = Step(RESCALE, (product, factor), params, (scaled,), (real,), party=party)
     return outer, back, _reshape(scaled, step.results[0], kind, party, step)
+
+
+def _rows_scaled(placing: Placing, step: Step, pending: Pending) -> tuple[Step, ...]:
+    """The same where the columns are scaled already, or need no scale."""
+    product = family(step.operands[0])
+    sums, kind, name, party = placing.type_of(product), step.types[0], placing.name(product), pending.party
+    exact = placing.new_value(f"{name}_scale", product)
+    scaled = Step(SCALE_ROWS, (product, pending.step), (), (exact,), (sums,), party=party)
+    if sums.shape == kind.shape:
+        return scaled, msgspec.structs.replace(step, operands=(exact,), use=None, party=party)
+    real = placing.new_value(f"{name}_rows", product)
+    kept = TensorType(kind.format, sums.shape)
+    encoded = Step(step.operator, (exact,), step.params, (real,), (kept,), party=party)
+    return scaled, encoded, _reshape(real, step.results[0], kind, party, step)
+
+
+def is_column_scale(placing: Placing, step: Step) -> bool:
+    """Whether the plan scales the columns of a pending product by itself."""
+    pending = placing.pending.get(family(step.operands[0])) if step.operands else None
+    return step.operator == SCALE_COLUMNS and pending is not None and pending.scale is None
+
+
+def columns_scaled(placing: Placing, step: Step) -> Step:
+    product = family(step.operands[0])
+    placing.pending[step.results[0]] = placing.pending[product]
+    kind = TensorType(step.types[0].format, placing.type_of(product).shape)
+    return msgspec.structs.replace(step, types=(kind,), use=None, party=placing.pending[product].party)
 
 
 def is_rescaled(placing: Placing, step: Step) -> bool:
@@ -121,15 +153,15 @@ def _reshape(x: Operand, result: int, kind: TensorType, party: str, like: Step |
     )
 
 
-def _stored(placing: Placing, w: Operand, form: Format) -> tuple[Operand, Operand] | None:
-    """The matrix as integers, and its scales; None where it is no weight."""
+def _stored(placing: Placing, w: Operand, form: Format) -> tuple[Operand, Operand | None] | None:
+    """The matrix as integers, and its scales where it was real in the plan; None where it is no weight."""
     source = placing.transposed.get(w) if isinstance(w, int) else None
     operand = w if source is None else source
     weight = placing.weight_of.get(family(operand))
     if weight is None:
         return None
     if placing.formats[weight.type.format].scale and source is None:
-        return operand, member_like(operand, placing.scale(weight))
+        return operand, None
     if not _is_real(placing.formats[weight.type.format]):
         return None
     stored = placing.store(weight, form, transposed=source is not None)

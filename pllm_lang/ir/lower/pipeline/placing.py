@@ -27,10 +27,11 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A product of integers that is not yet a real number: `step` scales its rows, `scale` its columns."""
+    """A product of integers that is not yet what the plan's step means: `step` scales its rows, and `scale` its columns,
+    None where the plan itself multiplies by integers and scales them."""
 
     step: int
-    scale: Operand
+    scale: Operand | None
     party: str
 
 
