@@ -8,6 +8,8 @@ says where the proof breaks. What is taken on trust stands in `docs/soundness.md
 
 from __future__ import annotations
 
+import gc
+
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock
@@ -46,7 +48,12 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 def replay(data: bytes) -> Replayed:
-    """Raises ReplayError for a lock that is damaged, or whose certificate does not prove its plan."""
+    """Raises ReplayError for a lock that is damaged, or whose certificate does not prove its plan.
+
+    Garbage collection pauses meanwhile: what is made here is small and mostly kept.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
     try:
         return _replayed(read_lock(data))
     except MALFORMED as problem:
@@ -54,6 +61,9 @@ def replay(data: bytes) -> Replayed:
             f"a part of it has a form that no compiler gives ({type(problem).__name__}: {str(problem)[:80]})"
         )
         raise ReplayError("lock.form", text) from None
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _replayed(lock: Lock) -> Replayed:

@@ -45,18 +45,54 @@ def read_lock(data: bytes) -> Lock:
         raise ReplayError("lock.form", f"a part of the lock has another form: {problem}") from None
     if lock.documents.certificate.schema != CERTIFICATE:
         raise ReplayError("lock.schema", f"its certificate is not `{CERTIFICATE}`")
-    if _spelled(fields) + b"\n" != data:
+    parts = _parts(fields["documents"])
+    if _assembled(fields, parts) + b"\n" != data:
         raise ReplayError("lock.form", "the text is not in canonical form (RFC 8785, one line)")
-    _whole_documents(lock, fields["documents"])
-    _digests(lock, fields)
+    _whole_documents(lock, parts)
+    _digests(lock, fields, parts)
     return lock
 
 
-def _whole_documents(lock: Lock, stated: dict[str, Any]) -> None:
+Parts = dict[str, "bytes | list[bytes] | dict[str, bytes]"]
+"""The canonical bytes of each document of a lock; of programs and protocols one by one, of records by key."""
+
+
+def _parts(documents: dict[str, Any]) -> Parts:
+    out: Parts = {}
+    for name, part in documents.items():
+        if name in ("programs", "protocols"):
+            out[name] = [_spelled(one) for one in part]
+        else:
+            out[name] = (
+                {key: _spelled(one) for key, one in part.items()} if name == "records" else _spelled(part)
+            )
+    return out
+
+
+def _assembled(fields: dict[str, Any], parts: Parts, *, without: str = "") -> bytes:
+    """The lock's own canonical bytes, put together from those of its documents."""
+    documents = _object_of(
+        {name: part if isinstance(part, bytes) else _joined(part) for name, part in parts.items()}
+    )
+    others = {name: _spelled(part) for name, part in fields.items() if name not in ("documents", without)}
+    return _object_of({**others, "documents": documents})
+
+
+def _joined(part: list[bytes] | dict[str, bytes]) -> bytes:
+    return _object_of(part) if isinstance(part, dict) else b"[" + b",".join(part) + b"]"
+
+
+def _object_of(parts: dict[str, bytes]) -> bytes:
+    names = sorted(parts, key=lambda name: name.encode("utf-16-be"))
+    return b"{" + b",".join(_spelled(name) + b":" + parts[name] for name in names) + b"}"
+
+
+def _whole_documents(lock: Lock, parts: Parts) -> None:
     """Every field is there, also where it says nothing: what a reader would fill in cannot differ from what was digested."""
     for name in ("ir", "policy", "experiment", "certificate", "programs", "protocols"):
-        read = msgspec.json.encode(getattr(lock.documents, name), order="sorted")
-        if read != _spelled(stated[name]) and safe(msgspec.json.decode(read)) != stated[name]:
+        read, stated = msgspec.json.encode(getattr(lock.documents, name), order="sorted"), parts[name]
+        spelled = stated if isinstance(stated, bytes) else _joined(stated)
+        if _LARGE.sub(_as_text, read) != spelled and safe(msgspec.json.decode(read)) != json.loads(spelled):
             raise ReplayError("lock.form", f"`{name}` leaves out fields, or has more than a compiler writes")
 
 
@@ -69,6 +105,14 @@ def record_of(lock: Lock, key: str) -> AnyRecord | None:
             except (msgspec.ValidationError, RecursionError) as problem:
                 raise ReplayError("lock.form", f"this record has another form: {problem}", key) from None
     return None
+
+
+_LARGE = re.compile(rb"(?<=[\[,:])-?[0-9]{16,}(?=[,\]}])")
+
+
+def _as_text(found: re.Match[bytes]) -> bytes:
+    """A number as a lock writes it: as text where readers might round it."""
+    return b'"' + found[0] + b'"' if abs(int(found[0])) > LARGEST else found[0]
 
 
 # ---- strict JSON ----
@@ -122,32 +166,40 @@ def _spelled(value: Any) -> bytes:
     return canonical(value) if _BEYOND.search(text) else text.encode()
 
 
-def digest(what: str, value: Any) -> str:
-    return hashlib.sha256(f"pllm.lang.lock.v1/{what}\0".encode() + _spelled(value)).hexdigest()
+def digest(what: str, spelled: bytes) -> str:
+    return hashlib.sha256(f"pllm.lang.lock.v1/{what}\0".encode() + spelled).hexdigest()
 
 
-def _digests(lock: Lock, fields: dict[str, Any]) -> None:
-    documents, stated = fields["documents"], lock.digests
-    records = {key: digest("record", [key, one]) for key, one in documents["records"].items()}
-    whole = {
-        name: digest(name, documents[name]) for name in ("ir", "names", "policy", "experiment", "certificate")
-    }
-    for name, found in whole.items():
-        _same(name, getattr(stated, name), found)
+def _digests(lock: Lock, fields: dict[str, Any], parts: Parts) -> None:
+    stated, whole = lock.digests, dict[str, str]()
+    for name in ("ir", "names", "policy", "experiment", "certificate"):
+        part = parts[name]
+        assert isinstance(part, bytes)
+        whole[name] = digest(name, part)
+        _same(name, getattr(stated, name), whole[name])
+    bodies, texts = parts["records"], parts["protocols"]
+    assert isinstance(bodies, dict)
+    records = {key: digest("record", b"[" + _spelled(key) + b"," + one + b"]") for key, one in bodies.items()}
     _same_names("records", stated.records, records)
-    protocols = [digest("protocol", one) for one in documents["protocols"]]
-    _same("protocols", list(stated.protocols), protocols)
-    programs = {
-        one.stage: _parties(one, body)
-        for one, body in zip(lock.documents.programs, documents["programs"], strict=True)
-    }
-    _same_names("programs", stated.programs, programs)
-    about = {name: whole[name] for name in ("ir", "names", "policy", "experiment")}
-    _same_names(
-        "certificate", lock.documents.certificate.about, {**about, "records": digest("records", records)}
+    _same(
+        "protocols",
+        list(stated.protocols),
+        [digest("protocol", one) for one in texts if isinstance(one, bytes)],
     )
-    body = {name: part for name, part in fields.items() if name != "plan_lock_digest"}
-    _same("plan_lock_digest", lock.plan_lock_digest, digest("lock", body))
+    programs = fields["documents"]["programs"]
+    _same_names(
+        "programs",
+        stated.programs,
+        {one.stage: _parties(one, body) for one, body in zip(lock.documents.programs, programs, strict=True)},
+    )
+    about = {name: whole[name] for name in ("ir", "names", "policy", "experiment")}
+    about["records"] = digest("records", _spelled(records))
+    _same_names("certificate", lock.documents.certificate.about, about)
+    _same(
+        "plan_lock_digest",
+        lock.plan_lock_digest,
+        digest("lock", _assembled(fields, parts, without="plan_lock_digest")),
+    )
 
 
 def _parties(program: Program, body: dict[str, Any]) -> dict[str, str]:
@@ -155,7 +207,7 @@ def _parties(program: Program, body: dict[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for party in program.parties:
         own = [use for use in body["uses"] if any(who == party.name for _, who in use[2])]
-        found[party.name] = digest("program", [program.stage, party.name, own])
+        found[party.name] = digest("program", _spelled([program.stage, party.name, own]))
     return found
 
 

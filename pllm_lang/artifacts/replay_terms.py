@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 
 import msgspec
@@ -36,11 +37,13 @@ class Names(msgspec.Struct):
 
 
 # ---- formats ----
+@lru_cache(maxsize=4096)
 def step_of(form: Format | None) -> Size:
     """The distance of neighbouring values; None where there is no even grid."""
     return None if form is None or form.kind not in GRIDDED else Fraction(2) ** -form.frac
 
 
+@lru_cache(maxsize=4096)
 def held_by(form: Format | None) -> Range:
     """The numbers that a format can hold; None where it sets no bound."""
     if form is None or not form.low or not form.high:

@@ -31,6 +31,7 @@ IMPLIED = {
     "documents/ir/inputs/0/3/2 ": "the holding of a value in the clear",
     "documents/ir/weights/0/(5|6) ": "the checkpoint and stored scale of a weight, which nothing reads",
     "documents/ir/stages/0/1/\\d+/6/2/\\d/0 ": "a role that is not bound is played by the party of its name",
+    "documents/ir/stages/0/1/0/6/1/0/1/1 ": "a carrier of another size that the values fit as well; that of the program is its own",
     "documents/ir/stages/0/1/\\d+/9/2 ": "the holding of an unplaced value",
     "documents/ir/stages/0/1/1/3/\\d/1/1 ": "tighter ends of a clamp: what is stated of its result is still true",
     "documents/ir/stages/0/1/1/10 ": "a step in the clear may as well be said to move entries",
@@ -109,8 +110,10 @@ def test_with_new_digests_only_what_is_listed_is_accepted(part: str) -> None:
 
 
 def test_the_evidence_of_views_cannot_be_changed() -> None:
+    """But for a distance that is stated to be larger than it is, and is still small enough."""
     for text in (MASKED, SHARED):
-        assert accepted(text, "documents/certificate/seen", reseal=True) == []
+        found = accepted(text, "documents/certificate/seen", reseal=True)
+        assert [one for one in found if not re.fullmatch(".*/3/[0-9]+/5 less", one)] == []
         assert accepted(text, "documents/certificate/parts", reseal=True) == []
 
 

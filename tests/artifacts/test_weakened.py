@@ -140,7 +140,7 @@ def test_interval_arithmetic_that_claims_too_little(name: str, monkeypatch: pyte
 # ---- views ----
 LEAK = """pllm 1
 
-import std.formats [ring16, ring64]
+import std.formats [ring64]
 import std.policies [client_server]
 
 component leaky = "test/leaky" {
@@ -166,7 +166,6 @@ plan leak under client_server {
 """
 LEAKS = {
     "a": ["fresh r: ring64[n] from client", "client: u = x - row_broadcast(r)"],
-    "b": ["fresh r: ring16[...s] from client", "client: u = x - lift(r, to: ring64)"],
     "c": ["fresh r: ring64[...s] from client", "client: u = x + r + r"],
     "d": ["fresh r: ring64[...s] from client", "client: u = x * r + r"],
     "e": [

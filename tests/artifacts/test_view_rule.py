@@ -1,0 +1,147 @@
+"""The view rule of replay, condition by condition, on protocols written out: the move that each forbids is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from pllm_lang.artifacts.lock_data import Move
+from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.artifacts.replay_views import proves_outputs, proves_view, run
+from pllm_lang.ir import protocol as p
+
+BIG = p.Ring(1 << 64)
+M = str(1 << 64)
+MINUS = str((1 << 64) - 1)
+
+
+def typed(*shape: int, number: p.Number = BIG) -> p.TensorType:
+    return p.TensorType(number, shape)
+
+
+def masked(u: p.Expr, *draws: p.Statement, x: p.TensorType | None = None, **given: Any) -> p.Protocol:
+    """`a` sends `u`, made of its `x` and the draws, to `b`."""
+    inputs = (p.Input("x", x or typed(2, 2), p.Clear(("a",)), **given),)
+    body = (*draws, p.Assign("a", "u", u), p.Send("a", ("b",), "u"))
+    return p.Protocol("text", (p.Party("a"), p.Party("b")), inputs, (), body)
+
+
+def drawn(type_: p.TensorType | None = None, *holders: str, **given: Any) -> p.Draw:
+    return p.Draw("r", type_ or typed(2, 2), holders or ("a",), **given)
+
+
+X, R = p.Ref("x"), p.Ref("r")
+DIFFERENCE = p.Add((X, p.Scale(-1, R)))
+MOVE = Move(0, "r", MINUS, "1", M)
+
+
+def shows(protocol: p.Protocol, *moves: Move, members: tuple[str, ...] = ("b",)) -> str:
+    """ "" where the view is proved, else why not."""
+    try:
+        proves_view(run(protocol), members, moves)
+    except ReplayError as problem:
+        return problem.message
+    return ""
+
+
+def test_a_mask_hides() -> None:
+    assert shows(masked(DIFFERENCE, drawn()), MOVE) == ""
+    assert "shows something of `x`" in shows(masked(DIFFERENCE, drawn()))
+
+
+TURNED = p.Add((X, p.Transpose(R)))
+LIFTED = p.Cast(p.Ref("r"), BIG)
+REFUSED: dict[str, tuple[p.Protocol, Move, str]] = {
+    "a broadcast draw": (masked(p.Add((X, p.Broadcast(R, 0, 2))), drawn(typed(2))), Move(0, "r", "1", "1", M), "(a)"),
+    "a slice of a draw": (masked(p.Add((X, p.Slice(R, 0, 0, 2))), drawn(typed(3, 2))), Move(0, "r", "1", "1", M), "(a)"),
+    "a draw of a smaller ring": (masked(p.Add((X, LIFTED)), drawn(typed(2, 2, number=p.Ring(1 << 16)))), Move(0, "r", "1", "1", M), "(a)"),
+    "a stated ring that is not the message's": (masked(DIFFERENCE, drawn()), Move(0, "r", MINUS, "1", str(1 << 32)), "(b)"),
+    "twice the draw": (masked(p.Add((X, p.Scale(2, R))), drawn()), Move(0, "r", "2", "1", M), "(c)"),
+    "another coefficient than is there": (masked(DIFFERENCE, drawn()), Move(0, "r", "1", "1", M), "(c)"),
+    "the draw twice": (masked(p.Add((p.Mul(X, R), R)), drawn()), Move(0, "r", "1", "1", M), "(d)"),
+    "the draw inside a call": (
+        masked(p.Add((p.Call("f", (R,), typed(2, 2)), R)), drawn()), Move(0, "r", "1", "1", M), "(d)"),
+    "a draw that is known": (masked(DIFFERENCE, drawn(None, "a", "b")), MOVE, "(e)"),
+    "a draw that outlives the message": (masked(DIFFERENCE, drawn(None, lifetime="session")), MOVE, "(f)"),
+    "a message that is not there": (masked(DIFFERENCE, drawn()), Move(1, "r", MINUS, "1", M), "no such message"),
+    "an integer mask that is too narrow": (
+        masked(p.Add((X, p.Cast(R, BIG))), drawn(typed(2, 2, number=p.Integer(20))), range_bits=10),
+        Move(0, "r", "1", "1", "0", 11), "so small"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_move_that_a_condition_forbids(case: str) -> None:
+    protocol, move, why = REFUSED[case]
+    assert why in shows(protocol, move)
+
+
+def test_an_integer_mask_hides_up_to_its_distance() -> None:
+    wide = masked(p.Add((X, p.Cast(R, BIG))), drawn(typed(2, 2, number=p.Integer(50))), range_bits=10)
+    assert shows(wide, Move(0, "r", "1", "1", "0", 40)) == ""
+    assert proves_view(run(wide), ("b",), (Move(0, "r", "1", "1", "0", 40),)) * 2**40 == 4
+    assert "so small" in shows(wide, Move(0, "r", "1", "1", "0", 41))
+
+
+def test_a_draw_beside_its_transpose_hides_one_of_them() -> None:
+    """`x - r` and `transpose(r)` give x away."""
+    text = masked(DIFFERENCE, drawn())
+    more = (p.Assign("a", "t", p.Transpose(R)), p.Send("a", ("b",), "t"))
+    assert "shows something of `x`" in shows(msgspec.structs.replace(text, body=(*text.body, *more)), MOVE)
+    assert shows(masked(TURNED, drawn()), Move(0, "r", "1", "1", M)) == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (p.ViaPrf("k", ("l",)), p.ViaPrf("k", ("l",))),
+        (p.ViaPrf("k", ("l", "counter")), p.ViaPrf("k", ("l", "counter"))),
+    ],
+)
+def test_one_stream_twice_is_refused(first: p.ViaPrf, second: p.ViaPrf) -> None:
+    key = p.KeyDraw("k", ("a",))
+    draws = (p.Draw("r", typed(2, 2), ("a",), first), p.Draw("s", typed(4), ("a",), second))
+    with pytest.raises(ReplayError, match="repeats a stream"):
+        run(masked(DIFFERENCE, key, *draws))
+
+
+def test_a_key_that_is_sent_opens_its_streams() -> None:
+    key = p.KeyDraw("k", ("a",))
+    text = masked(DIFFERENCE, key, p.Draw("r", typed(2, 2), ("a",), p.ViaPrf("k", ("l",))))
+    assert shows(text, MOVE) == ""
+    sent = msgspec.structs.replace(text, body=(*text.body, p.Send("a", ("b",), "k")))
+    assert "(e)" in shows(sent, MOVE)
+
+
+def test_a_session_key_without_a_counter_repeats() -> None:
+    key = p.KeyDraw("k", ("a",), lifetime="session")
+    with pytest.raises(ReplayError, match="repeats a stream"):
+        run(masked(DIFFERENCE, key, p.Draw("r", typed(2, 2), ("a",), p.ViaPrf("k", ("l",)))))
+
+
+def test_nobody_computes_with_what_it_does_not_hold() -> None:
+    text = masked(DIFFERENCE, drawn(None, "b"))
+    with pytest.raises(ReplayError, match="`a` does not hold `r`"):
+        run(text)
+
+
+def test_a_result_that_is_not_what_it_means() -> None:
+    out = p.Output("u", typed(2, 2), p.Clear(("b",)), X)
+    wrong = msgspec.structs.replace(masked(DIFFERENCE, drawn()), outputs=(out,))
+    with pytest.raises(ReplayError, match="not shown to be what it means"):
+        proves_outputs(run(wrong))
+    proves_outputs(run(msgspec.structs.replace(masked(X), outputs=(out,))))
+
+
+def test_what_may_be_learnt_is_no_secret() -> None:
+    out = p.Output("u", typed(2, 2), p.Clear(("b",)), X)
+    assert shows(msgspec.structs.replace(masked(X), outputs=(out,))) == ""
+    elsewhere = p.Output("u", typed(2, 2), p.Clear(("a",)), X)
+    assert "shows something" in shows(msgspec.structs.replace(masked(X), outputs=(elsewhere,)))
+
+
+def test_names_that_are_two_things() -> None:
+    with pytest.raises(ReplayError, match="names two things"):
+        run(masked(X, p.Draw("x", typed(2, 2), ("a",))))
