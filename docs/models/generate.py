@@ -23,19 +23,17 @@ from pllm_lang.models.irrelevant_keys import IRRELEVANT_KEYS  # noqa: E402
 from pllm_lang.models.wrappers import DEFAULT_TEXT_TYPES  # noqa: E402
 from tests.models.published import DATA, index  # noqa: E402
 from tests.models.test_parameter_counts import EXCEPTIONS, STATED, counts, unit  # noqa: E402
+from tests.models.test_protected import PROTECTED  # noqa: E402
 from tests.models.tiny_configs import CHANGES, TINY  # noqa: E402
-from tests.models_text.test_meaning import FAMILIES as WRITTEN  # noqa: E402
+from tests.models_text.test_meaning import FAMILIES as MEANT  # noqa: E402
+from tests.models_text.test_published import lowered_configs  # noqa: E402
 
 HERE = Path(__file__).parent
 NOTICE = "<!-- Written by docs/models/generate.py. Do not edit. -->\n"
 TESTS = "tests/models/"
 
-CHECKED: dict[str, str] = {
-    ADAPTERS[model_type][0]: "in the clear (tests/models_text)" for model_type, _ in WRITTEN
-}
-"""Families whose text is checked, with the test that does it."""
-EXECUTABLE: dict[str, str] = {}
-"""Families of which a locked plan is run, with the test that does it."""
+EXECUTED: dict[str, str] = {}
+"""Types of models of which a locked plan is run between parties, with the test that does it."""
 
 
 def main() -> int:
@@ -49,37 +47,56 @@ def main() -> int:
     return int(bool(stale))
 
 
+COLUMNS = {
+    "family": "",
+    "`model_type`": "",
+    "lowered": "published configs lowered, of those there are: `tests/models/test_published_configs.py`",
+    "written as text": "published configs printed by `pllm lower`, checked without a finding, and lowered to the same digest"
+    " again: `tests/models_text/test_published.py`",
+    "text means the graph": "types whose text and graph give the same logits: `tests/models_text/test_meaning.py`",
+    "protected": "types whose tiny model is accepted behind masked linear layers: `tests/models/test_protected.py`",
+    "executable": "types of which a locked plan is run between parties; no test does that yet",
+    "compared": "types whose graph gives the logits of transformers 5.24 within 1e-4, for prefill and three decode steps:"
+    " `tests/models/test_against_transformers.py`",
+    "keys changed": "keys of a config whose change changes both alike, in the same test",
+}
+"""Columns of the matrix, with what a cell says and the test that shows it."""
+
+
 def status() -> str:
-    """A row a family, then the refused configs with their reasons."""
+    """What each column says, a row a family, then the refused configs with their reasons."""
     lowered: dict[str, int] = defaultdict(int)
+    written: dict[str, int] = defaultdict(int)
     refused: list[tuple[str, str, str]] = []
+    printed = set(lowered_configs())
     for file in sorted(index()):
         try:
             graph = lower_model(
                 (DATA / "real" / file).read_bytes(), batch=1, max_input_tokens=16, max_new_tokens=4
             ).graph
-            lowered[graph.config.family] += 1
         except LoweringError as error:
             refused.append((index()[file]["hf"], error.code, str(error)))
-    rows = [row(family, lowered[family]) for family in sorted({name for name, _ in ADAPTERS.values()})]
-    columns = "family | `model_type` | published configs lowered | compared with transformers"
-    head = f"| {columns} | keys changed in turn | checked | executable |"
+            continue
+        lowered[graph.config.family] += 1
+        written[graph.config.family] += file in printed
+    families = sorted({name for name, _ in ADAPTERS.values()})
+    rows = [row(family, lowered[family], written[family]) for family in families]
+    legend = [f"- *{name}*: {said}" for name, said in COLUMNS.items() if said]
     return "\n".join(
         [
             NOTICE,
             "# Status of every model family",
             "",
-            f"{sum(lowered.values())} of {len(index())} published configs are lowered"
-            f" ({TESTS}test_published_configs.py).",
-            "A family is *compared* where a tiny random model of it gives the same logits in transformers"
-            " 5.24 and in our"
-            " numpy reference of the graph, within 1e-4, for prefill and three decode steps"
-            f" ({TESTS}test_against_transformers.py). A family that is not compared is lowered from its"
-            " published code or"
-            " description, and no run has confirmed the graph.",
+            f"{sum(lowered.values())} of {len(index())} published configs are lowered, {sum(written.values())} of them"
+            " are written as text. Every cell comes from a test's own table, and a test holds this page against them:",
             "",
-            head,
-            "|---|---|---|---|---|---|---|",
+            *legend,
+            "",
+            "A family that is not compared is lowered from its published code or description, and no run has confirmed"
+            " the graph.",
+            "",
+            "| " + " | ".join(COLUMNS) + " |",
+            "|" + "---|" * len(COLUMNS),
             *rows,
             "",
             "Text decoders in a section of their own are lowered for these wrappers: "
@@ -96,20 +113,26 @@ def status() -> str:
     )
 
 
-def row(family: str, configs: int) -> str:
+def row(family: str, lowered: int, written: int) -> str:
     types = sorted(name for name, (owner, _) in ADAPTERS.items() if owner == family)
-    compared = [name for name in types if name in TINY]
+    meant = {name for name, _ in MEANT}
     changed = sum(len(CHANGES.get(name, ())) for name in types)
     cells = [
         family,
-        ", ".join(f"`{name}`" for name in types),
-        str(configs) if configs else "none published here",
-        ", ".join(f"`{name}`" for name in compared) or "no",
+        named(types),
+        str(lowered) if lowered else "none published here",
+        str(written) if lowered else "none published here",
+        named([name for name in types if name in meant]),
+        named([name for name in types if name in PROTECTED]),
+        named([name for name in types if name in EXECUTED]),
+        named([name for name in types if name in TINY]),
         str(changed) if changed else "none",
-        CHECKED.get(family, "not yet"),
-        EXECUTABLE.get(family, "not yet"),
     ]
     return "| " + " | ".join(cells) + " |"
+
+
+def named(types: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in types) or "no"
 
 
 def parameters() -> str:
