@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.cli.process import pllm
 
@@ -39,6 +40,23 @@ def test_old_warnings_are_hidden_and_new_ones_are_not(folder: Path) -> None:
     assert done.returncode == 1
     assert "int64" in done.stdout
     assert "int16" not in done.stdout
+
+
+def test_the_document_fits_its_schema(folder: Path) -> None:
+    update(folder)
+    schema = json.loads(
+        (Path(__file__).parents[2] / "schemas" / "pllm.lang.baseline.v1.json").read_text(encoding="utf-8")
+    )
+    document = json.loads((folder / "old.json").read_text())
+    Draft202012Validator(schema).validate(document)
+    assert document["findings"] == [
+        {
+            "file": "a.pllm",
+            "code": "names.unused",
+            "message": "`int16` is imported and never used",
+            "count": 1,
+        }
+    ]
 
 
 def test_lines_may_move(folder: Path) -> None:

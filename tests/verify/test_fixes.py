@@ -209,6 +209,16 @@ KINDS = {
         "Remove `t`",
         plan("y = neg(x) @ client"),
     ),
+    "give a call a line of its own": (
+        plan("y = add(x, neg(x)) @ client"),
+        "Insert `y_neg = neg(x) @ client`",
+        plan("y_neg = neg(x) @ client\n  y = add(x, y_neg) @ client"),
+    ),
+    "name an argument": (
+        plan("y = linear(x, w) using integer_linear(32)"),
+        "Write `bits: 32`",
+        plan("y = linear(x, w) using integer_linear(bits: 32)"),
+    ),
     "write an operator": (
         plan("y = x + x @ client"),
         "Write `add(x, x)`",
