@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.policies import effective
@@ -20,6 +21,7 @@ from pllm_lang.ir.plan import Plan, Requirement
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.ir.walk import nodes
 from pllm_lang.text.finding import Finding, Severity, Span, Verdict
+from pllm_lang.verify.environment import add_parameters
 from pllm_lang.verify.flow import MAX_WALKED, MAX_WALKED_AGAIN, Flow, TooLongError, flow
 from pllm_lang.verify.hosting import ExperimentView, hosts_of
 from pllm_lang.verify.judge import judge_step
@@ -122,17 +124,38 @@ def check_experiment(
     )
     if key != report.plan.policy:
         asked = (*asked, *_over_the_plan(plan, report.flow))
-    findings = (*lowering, *findings_of(asked, report.source_map))
+    slots = tuple(_slots(experiment, plan))
+    pipeline = record.field_origins.get("pipeline", record.origin)
+    at_pipeline = SourceMap(pipeline, record.name, {}, {}, {})
+    findings = (
+        *lowering,
+        *findings_of(asked, report.source_map),
+        *findings_of(slots, at_pipeline),
+    )
     return PlanReport(
         experiment.name,
         report.plan,
-        (*report.obligations, *asked),
+        (*report.obligations, *asked, *slots),
         tuple(one for one in report.not_asked if one.family not in _families(experiment, view.plan)),
         findings,
         report.flow,
         report.source_map,
         accepted=report.accepted and no_errors(findings),
     )
+
+
+def _slots(experiment: Experiment, plan: PlanView) -> Iterator[Obligation]:
+    """What a policy and its own record say against a component of the pipeline that does no step."""
+    for slot, use in experiment.slots:
+        component = plan.library.component(use.key)
+        if component is None or component.kind == "method":
+            continue
+        env = Env()
+        add_parameters(env, use, component, plan)
+        for rule in rules():
+            if hasattr(rule, "check_component"):
+                for found in rule.check_component(component, env, plan):
+                    yield msgspec.structs.replace(found, subject=-1, part=slot)
 
 
 def _families(experiment: Experiment, plan: PlanView) -> set[str]:

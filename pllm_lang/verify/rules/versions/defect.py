@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import holds
 from pllm_lang.catalog.expr import Text
+from pllm_lang.catalog.records import Component
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.hosting import defects_of
 from pllm_lang.verify.obligation import Obligation
@@ -18,14 +20,17 @@ CODE = "versions.defect"
 
 def check_step(view: StepView, _plan: PlanView) -> Iterator[Obligation]:
     """No known defect of the component applies; a defect bound to a machine's feature is `target.defect`'s."""
-    component = view.component
-    if component is None or "defects" not in component.fields:
-        return
+    if view.component is not None and "defects" in view.component.fields:
+        yield from check_component(view.component, view.env, _plan)
+
+
+def check_component(component: Component, env: Env, _plan: PlanView) -> Iterator[Obligation]:
+    """The same of a component that does no step of the plan, as the others of a pipeline."""
     for defect in defects_of(component.fields):
         if "feature" in defect:
             continue
         versions, when, effect = defect.get("versions"), defect.get("when"), defect.get("effect")
-        applies = None if when is None else holds(when, view.env)
+        applies = None if when is None else holds(when, env)
         if (
             isinstance(versions, Text) and not in_versions(component.version, versions.value)
         ) or applies is False:

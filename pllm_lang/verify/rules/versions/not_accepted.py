@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.expr import MapOf, Text
+from pllm_lang.catalog.records import Component
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.releases import admits
@@ -15,9 +17,14 @@ CODE = "versions.not_accepted"
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     """The policy's `versions:` names what it accepts of a component, by its id."""
-    component = view.component
+    if view.component is not None:
+        yield from check_component(view.component, view.env, plan)
+
+
+def check_component(component: Component, _env: Env, plan: PlanView) -> Iterator[Obligation]:
+    """The same of a component that does no step of the plan, as the others of a pipeline."""
     wanted = None if plan.policy is None else plan.policy.fields.get("versions")
-    if component is None or not isinstance(wanted, MapOf):
+    if not isinstance(wanted, MapOf):
         return
     for name, value in wanted.entries:
         if name not in (component.id, component.name) or not isinstance(value, Text):
