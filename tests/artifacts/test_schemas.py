@@ -1,0 +1,40 @@
+"""What is written meets its JSON schema, and the page about locks names every code of a refusal."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pllm_lang.artifacts.diff import as_json, compare
+from pllm_lang.artifacts.replay_read import read_lock
+from tests.artifacts.locks import FIXED, MASKED, ROOT, SHARED, data, of_text
+
+
+def schema(name: str) -> Any:
+    return json.loads((ROOT / "schemas" / f"pllm.lang.{name}.v1.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", [MASKED, SHARED, FIXED])
+def test_locks_and_certificates(text: str) -> None:
+    lock = data(of_text(text))
+    jsonschema.validate(lock, schema("lock"))
+    jsonschema.validate(lock["documents"]["certificate"], schema("certificate"))
+    del lock["digests"]["ir"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(lock, schema("lock"))
+
+
+def test_differences() -> None:
+    found = compare(read_lock(of_text(MASKED)), read_lock(of_text(SHARED)))
+    jsonschema.validate(json.loads(as_json("a", "b", found)), schema("diff"))
+
+
+def test_every_code_is_on_the_page() -> None:
+    sources = (ROOT / "pllm_lang" / "artifacts").glob("replay*.py")
+    codes = {code for path in sources for code in re.findall(r'"((?:lock|certificate)\.[a-z_]+)"', path.read_text(encoding="utf-8"))}
+    page = (ROOT / "docs" / "how-to" / "lock.md").read_text(encoding="utf-8")
+    assert codes == set(re.findall(r"`((?:lock|certificate)\.[a-z_]+)`", page))
