@@ -174,7 +174,7 @@ SHARED = """pllm 1
 
 import std.formats [int8]
 
-format wide = int(-100..100)
+format wide = int(16)
 
 block double(x: int8[n]) -> (y) {
   y = add(x, x)
