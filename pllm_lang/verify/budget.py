@@ -14,14 +14,16 @@ from pllm_lang.verify.view import Met
 def runs_of(place: int, stages: int, experiment: Experiment | None) -> int:
     """How often a stage runs within the budget: the first once a request, each later one for every further token.
 
-    A plan of one stage makes every token by itself.
+    A plan of one stage makes every token by itself. Later stages of a budget that states no tokens run once.
     """
     budget = dict(experiment.budget) if experiment is not None else {}
     requests = int(budget.get("requests", "1"))
     tokens = int(budget.get("max_new_tokens", "1"))
     if stages == 1:
         return requests * max(tokens, 1)
-    return requests if place == 0 else requests * max(tokens - 1, 1)
+    if place == 0 or "max_new_tokens" not in budget:
+        return requests
+    return requests * max(tokens - 1, 0)
 
 
 def runs_of_steps(flow: Flow, plan: Plan, experiment: Experiment) -> Iterator[tuple[Met, int]]:
