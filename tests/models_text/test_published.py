@@ -74,7 +74,7 @@ def test_the_documentation_names_config_graph_and_checkpoint() -> None:
 def test_a_quantised_checkpoint_says_so() -> None:
     """Its numbers are taken for what they stand for, and that is another plan than the one of weights in bf16."""
     quantised = model_text(lowered("qwen3__Qwen3-32B-FP8.json").graph)
-    assert "## The checkpoint is quantised (fp8, e4m3, dynamic)." in quantised
+    assert "## The checkpoint stores quantised weights (fp8, e4m3, dynamic)." in quantised
     assert "import std.formats [f32, token]\n" in quantised
     assert "bf16" in model_text(lowered("qwen3__Qwen3-0.6B.json").graph)
 

@@ -40,7 +40,7 @@ def read_component(decl: syn.Record, ctx: Context, find_operator: FindOperator) 
         id=read_text(decl.id) if decl.id else "",
         version=body.text("version"),
         kind=body.text("kind"),
-        implements=body.words("implements"),
+        implements=tuple(_operator_key(name, ctx) for name in body.words("implements")),
         params=params,
         takes=body.mapping("takes"),
         gives=body.mapping("gives"),
@@ -81,6 +81,12 @@ def _implemented(decl: syn.Record, ctx: Context, find_operator: FindOperator) ->
             found = [find_operator(b.key) for b in bindings if b is not None and b.kind == "operator"]
             return tuple(op for op in found if op is not None)
     return ()
+
+
+def _operator_key(name: str, ctx: Context) -> str:
+    """What `implements` names is an operator, also where an operand of another one is called the same."""
+    found = ctx.scope.get(name)
+    return found.key if found is not None and found.kind == "operator" else name
 
 
 def _local_names(items: tuple[syn.Item, ...], operators: tuple[Operator, ...]) -> frozenset[str]:

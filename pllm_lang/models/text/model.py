@@ -157,8 +157,8 @@ def _documentation(graph: ModelGraph) -> Iterator[str]:
     )
     if graph.config.quantization:
         stored = ", ".join(graph.config.quantization.values())
-        yield f"## The checkpoint is quantised ({stored}). Weights are what its numbers stand for, in single precision;"
-        yield "## activations are not quantised."
+        yield f"## The checkpoint stores quantised weights ({stored}). Here they are what its numbers stand for,"
+        yield "## in single precision; activations are not quantised."
     for done in graph.transformations:
         given = ", ".join(f"{key}: {value}" for key, value in done.parameters.items())
         yield f"## Pass {done.name}({given})"
