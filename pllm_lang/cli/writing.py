@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 
 BOM = "\ufeff"
 
 
 def replace_text(path: str, text: str) -> None:
     """Write `text` in UTF-8 as it is. A symbolic link stays one: the file that it names is replaced. Raises OSError."""
+    import tempfile  # only where something is written
+
     target = os.path.realpath(path)
     handle, temporary = tempfile.mkstemp(prefix=".pllm-", dir=os.path.dirname(target))
     try:
