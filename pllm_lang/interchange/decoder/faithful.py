@@ -56,12 +56,23 @@ def _no_window(config: Mapping[str, Any]) -> bool:
     return not config.get("use_sliding_window", False) or config.get("sliding_window", 4096) is None or below
 
 
+def _is_false(value: Any, _: Mapping[str, Any]) -> bool:
+    return value is False
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _head_dim(value: Any, config: Mapping[str, Any]) -> bool:
     return value == config["hidden_size"] // config["num_attention_heads"]
 
 
 WINDOW = "the format has no sliding window"
+OTHER_MODEL = "the format has neither an encoder nor cross attention"
 CONDITIONAL: dict[str, Condition] = {
+    "add_cross_attention": Condition(_is_false, OTHER_MODEL),
+    "is_encoder_decoder": Condition(_is_false, OTHER_MODEL),
     "architectures": Condition(
         lambda value, config: value == CAUSAL_HEADS.get(config["model_type"]),
         "the format has a next-token head only",
@@ -75,13 +86,17 @@ CONDITIONAL: dict[str, Condition] = {
         lambda value, config: value == ["full_attention"] * config["num_hidden_layers"],
         "every layer attends fully",
     ),
-    "max_window_layers": Condition(lambda _, config: _no_window(config), WINDOW),
-    "partial_rotary_factor": Condition(lambda value, _: value == 1, "every dimension is rotated"),
+    "max_window_layers": Condition(lambda value, config: _is_whole(value) and _no_window(config), WINDOW),
+    "partial_rotary_factor": Condition(
+        lambda value, _: not isinstance(value, bool) and value == 1, "every dimension is rotated"
+    ),
     "rope_parameters": Condition(_plain_rotation, "the format has no scaled rotation"),
     "rope_scaling": Condition(_plain_rotation, "the format has no scaled rotation"),
     "sliding_window": Condition(lambda _, config: _no_window(config), WINDOW),
-    "use_mrope": Condition(lambda value, _: value is False, "the format has no multimodal rotation"),
-    "use_sliding_window": Condition(lambda _, config: _no_window(config), WINDOW),
+    "use_mrope": Condition(_is_false, "the format has no multimodal rotation"),
+    "use_sliding_window": Condition(
+        lambda value, config: isinstance(value, bool) and _no_window(config), WINDOW
+    ),
 }
 
 WRITTEN_AS_INTEGER = "rope_theta"
