@@ -61,6 +61,43 @@ def test_a_refusal_is_a_finding_with_the_key(
     assert word in found[0]["data"]["key"]
 
 
+@pytest.mark.parametrize(
+    "passes",
+    [
+        ("quantize_weights(bits: 8)", "chunk_prefill(size: 4)"),
+        ("quantize_weights(bits: 5)",),
+        ("fuse_qkv",),
+    ],
+)
+def test_a_text_behind_passes_checks(tmp_path: Path, passes: tuple[str, ...]) -> None:
+    options = [word for one in passes for word in ("--pass", one)]
+    done = pllm(tmp_path, "lower", write(tmp_path, LLAMA), *SIZES, *options, "-o", "model.pllm")
+    assert done.returncode == 0
+    assert pllm(tmp_path, "check", "model.pllm").returncode == 0
+    assert pllm(tmp_path, "fmt", "--check", "model.pllm").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "word"),
+    [
+        ("chunk_prefill(size: 3)", "models.pass_refused", "must divide"),
+        ("chunk_prefill(size)", "models.pass_refused", "write one as"),
+        ("chunk_prefill(size: 4, size: 2)", "models.pass_refused", "write one as"),
+        ("chunk_prefill(size: 1/0)", "models.pass_refused", "write one as"),
+        ("x" * 100_000, "models.pass_refused", "write one as"),
+        ("mystery", "models.pass_refused", "passes are"),
+        ("kv_cache_eviction(cluster_sizes: [4, 2])", "models.not_supported", "kv_cache_eviction"),
+    ],
+)
+def test_a_pass_that_does_not_fit_is_a_finding(tmp_path: Path, text: str, code: str, word: str) -> None:
+    config = write(tmp_path, LLAMA)
+    done = pllm(tmp_path, "lower", config, *SIZES, "--pass", text, "--format", "json")
+    assert (done.returncode, done.stdout) == (1, "")
+    (found,) = (one for one in json.loads(done.stderr)["findings"] if one["severity"] == "error")
+    assert found["code"] == code
+    assert word in found["message"] + found["help"]
+
+
 def test_a_finding_points_at_the_key(tmp_path: Path) -> None:
     done = pllm(tmp_path, "lower", write(tmp_path, LLAMA | {"hidden_size": 0}), *SIZES, "--format", "concise")
     line = json.dumps(LLAMA | {"hidden_size": 0}, indent=2).splitlines().index('  "hidden_size": 0,') + 1
