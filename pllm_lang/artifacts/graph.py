@@ -28,6 +28,7 @@ from pllm_lang.ir.plan import (
     Step,
 )
 from pllm_lang.ir.show import show_type
+from pllm_lang.ir.walk import family
 from pllm_lang.ir.words import show_expr
 from pllm_lang.verify.check import PlanReport, plan_view
 from pllm_lang.verify.narrations.composing import Composed
@@ -98,6 +99,7 @@ class _Maker:
         self.report, self.plan, self.stages, self.parties = report, report.plan, stages, parties
         self.names = {value: name for value, (name, _) in report.source_map.values.items()}
         self.instances: dict[int, Instance] = {}
+        self.kept = {state.value: _placed(state.placement) for state in self.plan.states}
 
     def rows(self) -> Iterator[Row]:
         yield from (self._input(one) for one in self.plan.inputs)
@@ -143,7 +145,8 @@ class _Maker:
                     yield from self._body(node.body)
                     yield Row("end", "")
                 case StateWrite():
-                    yield Row("note", f"{self._operand(node.state)} = {self._name(node.value)}")
+                    text = f"{self._operand(node.state)} = {self._name(node.value)}"
+                    yield Row("note", text, self.kept.get(family(node.state), ()))
                 case Requirement():
                     pass
 

@@ -158,7 +158,8 @@ def _joins(row: Row) -> bool:
 
 
 def _sort(row: Row) -> tuple[str, tuple[str, ...], str]:
-    return row.kind, row.lanes, row.detail
+    kind = "step" if row.kind == "note" and row.lanes else row.kind  # a state is written where the steps are
+    return kind, row.lanes, row.detail
 
 
 def _joined(rows: list[Row]) -> Row:
