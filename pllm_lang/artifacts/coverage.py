@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pllm_lang.artifacts.coverage_report import SCHEMA, Aspect, Coverage, Level, Place, Row, document
 from pllm_lang.catalog.library import Library
+from pllm_lang.catalog.policies import effective
 from pllm_lang.ir.experiment import Experiment
+from pllm_lang.ir.lower.pipeline.slots import read_slots
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.text.finding import Finding, Severity, Span, Verdict
 from pllm_lang.text.source import Source
@@ -49,21 +51,31 @@ def coverage_of(
     sources: Sources | None = None,
     experiment: Experiment | None = None,
     library: Library | None = None,
+    home: Span | None = None,
 ) -> Coverage:
     """All rows: operators and conversions, roles, proofs by rule, versions, assumptions, and the gaps. Of an experiment
-    also its hosts, and the components of its pipeline that no step names."""
-    places = _Places(report.source_map, sources or {})
+    also its hosts, the roles that its pipeline lacks, and the components of the pipeline that no step names.
+
+    `home` is where the steps of a text that nobody wrote, a model's, are said to be.
+    """
+    places = _Places(report.source_map, sources or {}, home)
     met = () if report.flow is None else report.flow.met
     gaps = [o for o in report.obligations if o.verdict is not Verdict.PROVED]
     blocked = {o.subject: o for o in gaps if o.code.startswith("coverage.")}
     rows = [*_operator_rows(met, blocked, places), *_role_rows(met, gaps, report.source_map)]
     rows += _proof_rows(report.obligations, gaps)
+    lacking = (
+        []
+        if experiment is None or library is None
+        else list(_lacking_roles(experiment, library, home, places))
+    )
+    rows += lacking
     if experiment is not None:
         rows += _host_rows(experiment, gaps)
     rows += [*_version_rows(met, gaps), *_assumption_rows(report.obligations)]
     if experiment is not None and library is not None:
         rows += _slot_rows(experiment, library, {row.subject for row in rows if row.aspect == "version"})
-    rows += _gap_rows(report, gaps, met, places)
+    rows += (row for row in _gap_rows(report, gaps, met, places) if not (lacking and _tells_a_role(row)))
     if not report.accepted and all(row.level != "missing" for row in rows):
         why = "its plan or another declaration of its files is refused; see `pllm check`"
         rows.append(Row("other", report.name, "missing", why, 1))
@@ -73,19 +85,25 @@ def coverage_of(
 
 
 class _Places:
-    """Offsets as lines and columns; a text that nobody wrote (a model's) has none."""
+    """Offsets as lines and columns; a text that nobody wrote (a model's) stands at `home`."""
 
-    def __init__(self, source_map: SourceMap, sources: Sources) -> None:
+    def __init__(self, source_map: SourceMap, sources: Sources, home: Span | None) -> None:
         self.source_map = source_map
         self._sources = sources
+        self._home = home
 
     def of(self, spans: Iterable[Span]) -> tuple[Place, ...]:
         found: dict[Place, None] = {}
-        for span in spans:
+        for written in spans:
+            span = self._home if self._home is not None and self.unwritten(written) else written
             source = self._sources.get(span.file)
             if source is not None:
                 found[Place(span.file, *source.line_column(span.start))] = None
         return tuple(found)
+
+    def unwritten(self, span: Span) -> bool:
+        """Whether the span lies in the text of a model, which is no file."""
+        return span.file not in self._sources and span.file == self.source_map.plan.file
 
     def step(self, value: int) -> Span:
         origin = self.source_map.parts.get((value, "step"), self.source_map.plan)
@@ -165,6 +183,34 @@ def _slot_rows(experiment: Experiment, library: Library, shown: set[str]) -> Ite
             yield Row("version", component.id, "covered", f"version {component.version}, as {slot}", 1)
 
 
+def _lacking_roles(
+    experiment: Experiment, library: Library, home: Span | None, places: _Places
+) -> Iterator[Row]:
+    """Roles of the pipeline's components for which the policy has no party."""
+    if experiment.pipeline is None or not experiment.policy:
+        return
+    policy = effective(experiment.policy, library)
+    slots = read_slots(experiment.pipeline, library, policy, lambda _code, _message, _help: None)
+    lacking: dict[str, str] = {}
+    for slot, use in () if slots is None else slots.named:
+        component = library.component(use.key)
+        for role in () if component is None or slot == "kernels" else component.roles:
+            if role not in dict(use.roles):
+                lacking.setdefault(role, "" if component is None else component.id)
+    for role, component in lacking.items():
+        why = f"{component} needs it, and the policy has no such party"
+        where = () if home is None else places.of((home,))
+        yield Row("role", role, "missing", why, 1, where, PIPELINE)
+
+
+PIPELINE = "experiments.pipeline"
+
+
+def _tells_a_role(row: Row) -> bool:
+    """Whether a finding says what a row of `_lacking_roles` says."""
+    return row.code == PIPELINE and " needs a party " in row.by
+
+
 # ---- proofs, assumptions and gaps ----
 def _proof_rows(obligations: Iterable[Obligation], gaps: Iterable[Obligation]) -> Iterator[Row]:
     """What was proved, a row a rule, where nothing of that rule is missing."""
@@ -201,14 +247,16 @@ def _gap_rows(
     shown = {one.step.results[0] for one in met if not one.step.structural and one.step.results}
     told = [gap for gap in gaps if gap.code.startswith("coverage.") and gap.subject in shown]
     spans = {(gap.code, span_of(gap, report.source_map)) for gap in told}
+    texts = {(gap.code, gap.message) for gap in told}
     rest = [gap for gap in gaps if gap not in told]
-    found = [*findings_of(rest, report.source_map), *report.findings]
     seen: set[tuple[str, Span, str]] = set()
-    for finding in found:
+    for finding in (*report.findings, *findings_of(rest, report.source_map)):
         key = (finding.code, finding.span, finding.message)
         if finding.severity is not Severity.ERROR or key in seen or key[:2] in spans:
             continue
-        if _same_elsewhere(finding, seen):
+        if (finding.code, finding.message) in texts:
+            continue
+        if places.unwritten(finding.span) and _same_elsewhere(finding, seen):
             continue
         seen.add(key)
         subject = finding.subject or finding.code

@@ -11,7 +11,8 @@ from pllm_lang.artifacts.coverage_text import as_text
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
 from pllm_lang.cli.naming import NoSuchPlanError, checked_file, chosen, split_target
-from pllm_lang.ir.experiment import Experiment
+from pllm_lang.ir.lower.experiment import lower_experiment
+from pllm_lang.text.finding import Span
 from pllm_lang.verify.check import PlanReport
 
 if TYPE_CHECKING:
@@ -27,17 +28,21 @@ def coverage_of_target(target: str) -> Coverage:
     path, name = split_target(target)
     checked = checked_file(path)
     report, library = chosen(checked, path, name), checked.opened.library
-    return coverage_of(report, checked.sources, experiment_of(library, report), library)
+    record = _record_of(library, report)
+    if record is None:
+        return coverage_of(report, checked.sources)
+    experiment = lower_experiment(library, record, ()).experiment
+    place = record.field_origins.get("model", record.origin)
+    home = Span(place.file, place.start, place.end)
+    return coverage_of(report, checked.sources, experiment, library, home)
 
 
-def experiment_of(library: Library, report: PlanReport) -> Experiment | None:
+def _record_of(library: Library, report: PlanReport) -> Record | None:
     """The experiment that a report is about; None for a plan."""
-    from pllm_lang.ir.lower.experiment import lower_experiment
-
     for key in library.keys("experiment"):
         record = library.get(key)
         if isinstance(record, Record) and record.name == report.name:
-            return lower_experiment(library, record, ()).experiment
+            return record
     return None
 
 
