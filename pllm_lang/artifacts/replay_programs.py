@@ -64,6 +64,7 @@ class At(msgspec.Struct):
     loops: dict[int, int]
     functions: dict[str, Any]
     bits: dict[str, int]
+    lives: dict[str, p.Lifetime]
     public: dict[str, list[str]]
     times: int = 1
     folds: list[tuple[str, str]] = []
@@ -94,7 +95,7 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fractio
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
     stages = [
-        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, folds=[])
+        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, folds=[])
         for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
     ]
     for at in stages:
@@ -149,13 +150,13 @@ def _stage(at: At) -> None:
         if given.name in at.names or given.fresh:
             raise at.refuse(f"`{given.name}` begins twice, or fresh")
         at.names[given.name] = Held(given.name, given.type, given.holding, frozenset())
-        at.bits[given.name] = given.range_bits
+        at.bits[given.name], at.lives[given.name] = given.range_bits, given.lifetime
     for constant in plan.constants:
-        _begins(at, constant.value, None, p.Public(), frozenset())
+        _begins(at, constant.value, None, p.Public(), frozenset(), "weights")
     for weight in plan.weights:
         holders = tuple(q for q in at.policy.parties if q not in weight.secret_from)
         holding: p.Holding = p.Clear(holders) if weight.secret_from else p.Public()
-        _family(at, weight.value, weight.count, holding, frozenset(holders))
+        _family(at, weight.value, weight.count, holding, frozenset(holders), "weights")
     for given in (*plan.inputs, *at.stage.inputs):
         _input(at, given)
     for state in plan.states:
@@ -172,25 +173,35 @@ def _stage(at: At) -> None:
     _allowed(at)
 
 
-def _family(at: At, value: int, count: int, holding: p.Holding, known: frozenset[str]) -> None:
+def _family(
+    at: At, value: int, count: int, holding: p.Holding, known: frozenset[str], lives: p.Lifetime = "execution"
+) -> None:
     """A value, or those members of a family that the stage reads; the family itself stands for its first."""
     if not count:
-        _begins(at, value, None, holding, known)
+        _begins(at, value, None, holding, known, lives)
     plain = _plain(at, value)
     for member in range(count):
         if member == 0 or f"{plain}[{member}]" in at.names:
-            _begins(at, value, member, holding, known)
+            _begins(at, value, member, holding, known, lives)
 
 
 def _plain(at: At, value: int) -> str:
     return at.walked.lock.documents.names.get(str(value), "") or f"v{value}"
 
 
-def _begins(at: At, value: int, member: int | None, holding: p.Holding, known: frozenset[str]) -> None:
+def _begins(
+    at: At,
+    value: int,
+    member: int | None,
+    holding: p.Holding,
+    known: frozenset[str],
+    lives: p.Lifetime = "execution",
+) -> None:
     """A value that the stage begins with, under the plan's name for it."""
     name = _plain(at, value) if member is None else f"{_plain(at, value)}[{member}]"
     found = at.names.get(name)
-    if found is None or found.holding != holding or found.type.shape != at.walked.values[value].type.shape:
+    alike = found is not None and found.holding == holding and at.lives[name] == lives
+    if found is None or not alike or found.type.shape != at.walked.values[value].type.shape:
         raise at.refuse(f"it does not begin with `{name}` as the plan does")
     held = msgspec.structs.replace(found, known=known)
     at.names[name] = held
@@ -514,7 +525,8 @@ def _wired(at: At, use: Use, text: p.Protocol) -> list[str]:
         if name not in at.names:
             raise at.refuse(f"`{name}` is not there")
         held = at.names[name]
-        if held.type != one.type or not _lies(_placed(one.holding, roles), held.holding):
+        lasts = v.LEVEL[at.lives.get(name, "execution")] <= v.LEVEL[one.lifetime]
+        if held.type != one.type or not lasts or not _lies(_placed(one.holding, roles), held.holding):
             raise at.refuse(f"`{name}` does not lie as `{text.name}` takes it to lie")
         if isinstance(held.holding, p.Public) and name not in at.root:
             at.root[name] = _public_root(at, name)

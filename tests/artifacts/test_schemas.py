@@ -35,6 +35,10 @@ def test_differences() -> None:
 
 def test_every_code_is_on_the_page() -> None:
     sources = (ROOT / "pllm_lang" / "artifacts").glob("replay*.py")
-    codes = {code for path in sources for code in re.findall(r'"((?:lock|certificate)\.[a-z_]+)"', path.read_text(encoding="utf-8"))}
+    codes = {
+        code
+        for path in sources
+        for code in re.findall(r'"((?:lock|certificate)\.[a-z_]+)"', path.read_text(encoding="utf-8"))
+    }
     page = (ROOT / "docs" / "how-to" / "lock.md").read_text(encoding="utf-8")
     assert codes == set(re.findall(r"`((?:lock|certificate)\.[a-z_]+)`", page))

@@ -56,7 +56,8 @@ LIFTED = p.Cast(p.Ref("r"), BIG)
 REFUSED: dict[str, tuple[p.Protocol, Move, str]] = {
     "a broadcast draw": (masked(p.Add((X, p.Broadcast(R, 0, 2))), drawn(typed(2))), Move(0, "r", "1", "1", M), "(a)"),
     "a slice of a draw": (masked(p.Add((X, p.Slice(R, 0, 0, 2))), drawn(typed(3, 2))), Move(0, "r", "1", "1", M), "(a)"),
-    "a draw of a smaller ring": (masked(p.Add((X, LIFTED)), drawn(typed(2, 2, number=p.Ring(1 << 16)))), Move(0, "r", "1", "1", M), "(a)"),
+    "a draw of a smaller ring": (
+        masked(p.Add((X, LIFTED)), drawn(typed(2, 2, number=p.Ring(1 << 16)))), Move(0, "r", "1", "1", M), "(a)"),
     "a stated ring that is not the message's": (masked(DIFFERENCE, drawn()), Move(0, "r", MINUS, "1", str(1 << 32)), "(b)"),
     "twice the draw": (masked(p.Add((X, p.Scale(2, R))), drawn()), Move(0, "r", "2", "1", M), "(c)"),
     "another coefficient than is there": (masked(DIFFERENCE, drawn()), Move(0, "r", "1", "1", M), "(c)"),

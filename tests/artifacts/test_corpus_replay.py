@@ -1,0 +1,52 @@
+"""Every accepted plan of the corpus and the examples is locked and replayed; the few that replay cannot follow are listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pllm_lang.artifacts.lock import compile_report
+from pllm_lang.artifacts.replay import replay
+from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.catalog.records import Record
+from pllm_lang.cli.checking import check_files
+from pllm_lang.verify.experiments import check_record
+from tests.artifacts.locks import ROOT
+
+BEYOND = {
+    "bounds/requirement/error_after_truncation.pllm": "certificate.beyond",  # speaks of an error
+    "placement/adversary/shown.pllm": "certificate.beyond",  # malicious parties
+    "placement/reveals/accepted.pllm": "certificate.beyond",  # a component that reveals an operand
+    "protocol/wrong_result/not_uniform.pllm": "certificate.meaning",  # local truncation rests on uniform shares
+    "reports/R01_accepted.pllm": "certificate.facts",  # tensors known entry by entry
+    "reports/R09_accepted.pllm": "certificate.beyond",  # a component that reveals an operand
+    "reports/R17_accepted.pllm": "certificate.view",  # bits whose products are no sums of the shares
+    "moe_layer.pllm": "certificate.beyond",  # a component that reveals an operand
+}
+CORPUS = ROOT / "tests" / "corpus"
+FILES = sorted(
+    [*CORPUS.glob("*/*/*.pllm"), *CORPUS.glob("reports/*.pllm"), *(ROOT / "examples").glob("*.pllm")]
+)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(CORPUS).as_posix() if path.is_relative_to(CORPUS) else path.name
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_what_is_accepted_is_proved_again(path: Path) -> None:
+    checked = check_files([str(path)], str(path.parent))
+    project, library = checked.opened.project, checked.opened.library
+    codes: set[str] = set()
+    for report in checked.reports:
+        if not report.accepted:
+            continue
+        records = (library.get(key) for key in library.keys("experiment"))
+        own = [r for r in records if isinstance(r, Record) and r.name == report.name]
+        experiment = check_record(project, library, own[0]).experiment if own else None
+        try:
+            replay(compile_report(report, project, library, experiment).content)
+        except ReplayError as problem:
+            codes.add(problem.code)
+    assert codes == ({BEYOND[name_of(path)]} if name_of(path) in BEYOND else set())
