@@ -14,6 +14,8 @@ import msgspec
 from pllm_lang.cli.baseline import read_baseline, split, write_baseline
 from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.cli.checking import Checked, Spread, check_files
+from pllm_lang.cli.config import BadConfigError
+from pllm_lang.cli.formats import formats
 from pllm_lang.cli.told import Hidden, Told
 from pllm_lang.resources import stdlib_dir
 from pllm_lang.text.finding import Finding, Severity
@@ -51,6 +53,8 @@ def answer(calls: Sequence[Call], wanted: Wanted) -> Answer:
     asked = [call for call in calls if call.files]
     configured = [call.settings.config.format for call in calls if call.settings.config.format]
     chosen = wanted.format or next(iter(configured), "full")
+    if chosen not in formats():
+        raise BadConfigError(f"there is no format `{chosen}`; the formats are {', '.join(formats())}")
     with_fixes = wanted.statistics or _format(chosen).FIXES
     done = [(call, found_in(call, jobs=wanted.jobs)) for call in asked]
     told = _told(done, wanted, with_fixes)

@@ -1,6 +1,9 @@
 """Output for other programs: each format says the same, is well-formed, and cannot be broken into by a name or a message."""
 
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from urllib.parse import unquote
@@ -212,6 +215,34 @@ def test_statistics(folder: Path) -> None:
 def test_colours_only_on_a_terminal(folder: Path) -> None:
     assert "\x1b" not in said(folder, "full")
     assert "\x1b" not in said(folder, "concise")
+
+
+def on_a_terminal(folder: Path, **environment: str) -> str:
+    """What a terminal gets to see."""
+    ours, theirs = os.openpty()
+    with os.fdopen(theirs, "wb") as stream:
+        subprocess.run(
+            [sys.executable, "-m", "pllm_lang.cli.main", "check", "--no-cache", "bad.pllm"],
+            cwd=folder, stdout=stream, check=False, env=os.environ | {"TERM": "xterm", "NO_COLOR": ""} | environment,
+        )  # fmt: skip
+        seen = os.read(ours, 100_000)
+    os.close(ours)
+    return seen.decode()
+
+
+def test_a_terminal_has_colours_unless_it_wants_none(folder: Path) -> None:
+    assert "\x1b[1;31merror" in on_a_terminal(folder)
+    assert "\x1b" not in on_a_terminal(folder, NO_COLOR="1")
+    assert "\x1b" not in on_a_terminal(folder, TERM="dumb")
+
+
+def test_a_configured_format(folder: Path) -> None:
+    (folder / "pllm.toml").write_text('format = "gitlab"\n')
+    assert len(json.loads(pllm(folder, "check", "bad.pllm").stdout)) == 3
+    (folder / "pllm.toml").write_text('format = "../poem"\n')
+    done = pllm(folder, "check", "bad.pllm")
+    assert done.returncode == 2
+    assert "there is no format `../poem`" in done.stderr
 
 
 def test_version(folder: Path) -> None:
