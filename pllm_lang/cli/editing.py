@@ -109,8 +109,9 @@ class Editing:
         return tried(proposed, {name: asked.text}, check, snapshot.findings)
 
     def cost(self, snapshot: Snapshot, name: str) -> str:
-        from pllm_lang.verify.narrations.plan import prove_plan
-        from pllm_lang.verify.narrations.show import cost_text
+        from pllm_lang.artifacts.cost import cost_report
+        from pllm_lang.artifacts.cost_text import as_text
+        from pllm_lang.verify.proving import proof_of
 
         report = next((one for one in snapshot.reports if one.name == name), None)
         if report is None or report.flow is None or not report.plan.policy:
@@ -118,7 +119,8 @@ class Editing:
         view = plan_view(report.plan, report.source_map, snapshot.opened.library, report.plan.policy)
         if view.policy is None:
             return ""
-        return cost_text(prove_plan(view, view.policy, report.flow), None)
+        proof = proof_of(view, report.flow)
+        return as_text(cost_report(report, proof, snapshot.opened.library, None))
 
 
 def _settings(path: str) -> tuple[Settings, str]:

@@ -7,6 +7,7 @@ import os
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.graph import ModelGraph
 from pllm_lang.models.lower import lower_model
+from pllm_lang.resolve.limits import MAX_JSON_BYTES
 from pllm_lang.runtime.checkpoint.errors import CheckpointError
 from pllm_lang.runtime.checkpoint.open import checkpoint_digest, open_checkpoint
 from pllm_lang.runtime.measure.calibrate import calibrated
@@ -28,7 +29,12 @@ def facts_text(path: str, bits: int, calibration: str | None) -> bytes:
             if name in found.facts:
                 message = f"`{name}` is a weight; a recorded value needs a name of its own"
                 raise CheckpointError("calibration.name", message)
-        return facts_document(checkpoint_digest(opened), found.facts, found.quantized, seen)
+        text = facts_document(checkpoint_digest(opened), found.facts, found.quantized, seen)
+        if len(text) > MAX_JSON_BYTES:
+            message = f"its facts would have {len(text)} bytes; `check` reads at most {MAX_JSON_BYTES}"
+            help_ = "put the model's config.json beside the files: then the experts of a layer are one weight"
+            raise CheckpointError("checkpoint.too_large", message, help_)
+        return text
     except CheckpointError as error:
         raise NotMeasuredError(_told(error.code, path, str(error), error.help)) from None
     except LoweringError as error:

@@ -203,6 +203,11 @@ def test_data_that_unpacks_to_too_much_is_not_unpacked(
     assert "calibration.too_large" in refused(str(checkpoint), "--calibration", str(tmp_path / "d.npz"))
 
 
+def test_facts_that_check_would_not_read_are_not_written(tmp_path: Path) -> None:
+    tensors = {f"model.layers.{i}.{'x' * 900}": np.ones(1, np.int8) for i in range(8_300)}
+    assert "checkpoint.too_large" in refused(str(save(tmp_path / "m.safetensors", tensors)))
+
+
 def test_what_is_not_there_is_a_wrong_call(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(tmp_path / "none")], standalone_mode=False)
     assert result.return_value == 2

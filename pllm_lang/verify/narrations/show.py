@@ -1,20 +1,16 @@
-"""A plan's proof as text: the program of every party, what every coalition sees, what a run costs."""
+"""A plan's proof as text: the program of every party, and what every coalition sees."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from math import prod
 
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.experiment import Experiment
 from pllm_lang.verify.narrations.composing import Composed
-from pllm_lang.verify.narrations.material import runs_of
 from pllm_lang.verify.narrations.plan import Proof, coalitions
 from pllm_lang.verify.narrations.views import view_of
 from pllm_lang.verify.protocol.compose import Instance
-from pllm_lang.verify.protocol.composed_cost import cost_of_composition
 from pllm_lang.verify.protocol.prove import prove_protocol
 
 MAX_STEPS = 400
@@ -152,33 +148,3 @@ def _seen(stage: Composed, coalition: frozenset[str]) -> Iterator[str]:
             yield f"  {ended.message} {how}"
         for mask in view.statistical:
             yield f"  {mask.message} hides behind `{mask.draw}` up to 2^-{mask.exponent} an entry"
-
-
-# ---- cost ----
-def cost_text(proof: Proof, experiment: Experiment | None) -> str:
-    """Bytes and messages by link and phase, rounds, and one-use material, of one run or of an experiment's budget."""
-    lines: list[str] = []
-    for place, stage in enumerate(proof.composed):
-        runs, cost = (
-            runs_of(place, len(proof.composed), experiment),
-            cost_of_composition(stage.whole, [made.times for made in stage.made]),
-        )
-        times = f", {runs} times" if runs > 1 else ""
-        lines.append(f"stage {stage.stage or stage.whole.name}{times}")
-        for link in cost.links:
-            size = sum(count * _size(symbols) for symbols, count in link.bits)
-            size = -(-size // 8) * runs
-            messages = link.messages * runs
-            told = f"{messages} message{'s' if messages != 1 else ''}, {size} bytes"
-            lines.append(f"  {link.phase} {link.sender} -> {link.receiver}: {told}")
-        for phase, rounds in cost.rounds:
-            lines.append(f"  {phase} rounds: at most {rounds * runs}")
-        for need in cost.material:
-            count = sum(n * _size(symbols) for symbols, n in need.count) * runs
-            lines.append(f"  burns {count} of {need.bundle}, one each {need.unit}")
-    return "\n".join(lines)
-
-
-def _size(symbols: str) -> int:
-    """Sizes of a plan are numbers, so no symbol is left."""
-    return prod(int(part) for part in symbols.split("*") if part.isdigit())
