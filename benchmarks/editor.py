@@ -92,7 +92,7 @@ class Typist:
     """An open document whose diagnostics are made after every edit, as the server makes them."""
 
     def __init__(self, text: str) -> None:
-        self.documents = Documents(Editing())
+        self.documents = Documents(Editing)
         self.document = self.documents.open(URI, text, 1)
         self.client = types.ClientCapabilities()
 

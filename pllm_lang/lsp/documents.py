@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, TypeVar
 
 from pygls import uris
@@ -41,13 +42,19 @@ class Document:
 
 
 class Documents:
-    def __init__(self, checker: Checker) -> None:
-        self.checker = checker
+    """`make_checker` is called when the first document is there: the verifier loads then."""
+
+    def __init__(self, make_checker: Callable[[], Checker]) -> None:
+        self._make_checker = make_checker
         self.units: Units = "utf-16"
         self.by_uri: dict[str, Document] = {}
         self.pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pllm-check")
         self._stamps = 0
         self._disk = 0
+
+    @cached_property
+    def checker(self) -> Checker:
+        return self._make_checker()
 
     # ---- texts ----
 

@@ -37,12 +37,12 @@ _UNITS: dict[str, Units] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf
 class PllmServer(LanguageServer):
     """The server's state: the open documents, and what was published where."""
 
-    def __init__(self, checker: Checker) -> None:
+    def __init__(self, make_checker: Callable[[], Checker]) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves *args untyped
             "pllm", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental, max_workers=2
         )
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it writes what it gets and sends
-        self.documents = Documents(checker)
+        self.documents = Documents(make_checker)
         self.published: dict[str, dict[str, tuple[Finding, ...]]] = {}
         self.checks: dict[str, asyncio.Task[None]] = {}
         self.told: set[str] = set()
@@ -176,8 +176,8 @@ class PllmServer(LanguageServer):
             self.check_soon(document)
 
 
-def make_server(checker: Checker) -> PllmServer:
-    server = PllmServer(checker)
+def make_server(make_checker: Callable[[], Checker]) -> PllmServer:
+    server = PllmServer(make_checker)
     _register_texts(server)
     server.feature(types.INITIALIZE)(functools.partial(_initialize, server))
     server.feature(types.INITIALIZED)(functools.partial(_initialized, server))

@@ -7,16 +7,17 @@ so an editor shows what `pllm check` says, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from pllm_lang.catalog.library import Library
-from pllm_lang.resolve.modules import Module, Project
-from pllm_lang.syntax.parse import Parsed
-from pllm_lang.text.finding import Finding
-from pllm_lang.text.source import Source
-from pllm_lang.verify.check import PlanReport
+if TYPE_CHECKING:  # the server is ready before the verifier is loaded
+    from pllm_lang.catalog.library import Library
+    from pllm_lang.resolve.modules import Module, Project
+    from pllm_lang.syntax.parse import Parsed
+    from pllm_lang.text.finding import Finding
+    from pllm_lang.text.source import Source
+    from pllm_lang.verify.check import PlanReport
 
 
 class StaleError(Exception):

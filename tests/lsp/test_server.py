@@ -53,7 +53,7 @@ class Failing:
 def test_a_check_that_fails_is_tried_once_more_without_memory() -> None:
     async def story() -> None:
         checker = Failing(1)
-        documents = Documents(checker)  # type: ignore[arg-type]
+        documents = Documents(lambda: checker)  # type: ignore[arg-type]
         document = documents.open("file:///a.pllm", "secret", 1)
         assert (await documents.checked(document)).findings == ()
         assert checker.forgotten == 1
@@ -85,7 +85,7 @@ class Slow(Failing):
 def test_a_check_of_an_old_text_ends_and_the_new_one_is_checked() -> None:
     async def story() -> None:
         checker = Slow()
-        documents = Documents(checker)  # type: ignore[arg-type]
+        documents = Documents(lambda: checker)  # type: ignore[arg-type]
         document = documents.open("file:///a.pllm", "old", 1)
         waiting = asyncio.ensure_future(documents.checked(document))
         await asyncio.sleep(0.1)
@@ -99,7 +99,7 @@ def test_a_check_of_an_old_text_ends_and_the_new_one_is_checked() -> None:
 
 def test_a_document_closed_meanwhile_is_not_waited_for() -> None:
     async def story() -> None:
-        documents = Documents(Slow())  # type: ignore[arg-type]
+        documents = Documents(Slow)  # type: ignore[arg-type]
         document = documents.open("file:///a.pllm", "old", 1)
         waiting = asyncio.ensure_future(documents.checked(document))
         await asyncio.sleep(0.05)
@@ -113,7 +113,7 @@ def test_a_document_closed_meanwhile_is_not_waited_for() -> None:
 def test_one_check_serves_all_who_wait_for_it() -> None:
     async def story() -> None:
         checker = Slow()
-        documents = Documents(checker)  # type: ignore[arg-type]
+        documents = Documents(lambda: checker)  # type: ignore[arg-type]
         document = documents.open("file:///a.pllm", "new", 1)
         await asyncio.gather(*(documents.checked(document) for _ in range(5)))
         assert checker.seen == ["new"]

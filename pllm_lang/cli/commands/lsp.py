@@ -5,10 +5,14 @@ from __future__ import annotations
 import ipaddress
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
+
+if TYPE_CHECKING:
+    from pllm_lang.lsp.snapshot import Checker
 
 MISSING = "the language server needs pygls: install `pllm-lang[lsp]`"
 
@@ -34,9 +38,7 @@ def command(tcp: str | None, allow_remote: bool, stdio: bool) -> int:
             raise
         click.echo(MISSING, err=True)
         return BAD_CALL
-    from pllm_lang.cli.editing import Editing
-
-    server = make_server(Editing())
+    server = make_server(_checker)
     if place is None:
         server.start_io()
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the server has closed its own
@@ -47,6 +49,12 @@ def command(tcp: str | None, allow_remote: bool, stdio: bool) -> int:
             click.echo(f"cannot listen on {tcp}: {problem.strerror}", err=True)
             return BAD_CALL
     return FOUND_NOTHING if server.was_shut_down else FOUND_SOMETHING
+
+
+def _checker() -> Checker:
+    from pllm_lang.cli.editing import Editing
+
+    return Editing()
 
 
 def _place(tcp: str, allow_remote: bool) -> tuple[str, int]:
