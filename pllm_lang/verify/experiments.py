@@ -20,7 +20,7 @@ from pllm_lang.ir.lower.experiment import LoweredExperiment, lower_experiment
 from pllm_lang.ir.lower.plan import Lowered, lower_plan
 from pllm_lang.resolve.modules import FactsFile, Module, Project
 from pllm_lang.syntax import nodes as syn
-from pllm_lang.text.finding import Finding, Span
+from pllm_lang.text.finding import Finding, Severity, Span
 from pllm_lang.verify.check import PlanReport, check_experiment, check_plan, plan_view
 from pllm_lang.verify.proving import drawn_of
 
@@ -53,6 +53,8 @@ def check_record(
     if subject.whole and subject.report is not None:
         findings = _placed_findings(subject, (*subject.report.findings, *report.findings))
         report = msgspec.structs.replace(report, findings=findings)
+    unused = tuple(_unused_facts(project, record, subject.report))
+    report = msgspec.structs.replace(report, findings=(*report.findings, *unused))
     return CheckedExperiment(lowered.experiment, report)
 
 
@@ -164,6 +166,21 @@ def _facts(project: Project, record: Record) -> tuple[FactsFile, ...]:
     named = record.fields.get("facts")
     found = None if module is None else module.facts.get(getattr(named, "value", ""))
     return () if found is None else (found,)
+
+
+def _unused_facts(project: Project, record: Record, plan: PlanReport | None) -> Iterator[Finding]:
+    """A warning where nothing of the experiment's facts file says anything of a weight that the plan stores."""
+    used = set[str]() if plan is None else {weight.facts_key for weight in plan.plan.weights}
+    for file in _facts(project, record) if plan is not None else ():
+        if file.checkpoint not in used:
+            place = record.field_origins["facts"]
+            yield Finding(
+                "facts.unused",
+                "nothing of this facts file is used: it names no weight of the plan, or measured other numbers than it stores",
+                Span(place.file, place.start, place.end),
+                severity=Severity.WARNING,
+                help="names are those that `pllm lower` prints; weights of a quantising pipeline are measured with `--quantize 8`",
+            )
 
 
 # ---- stocks that several experiments draw on ----
