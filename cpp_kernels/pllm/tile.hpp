@@ -10,7 +10,9 @@ using Loaded = Isa::Bytes __attribute__((aligned(vector_bytes), may_alias));
 using Stored = Isa::Sums __attribute__((aligned(sizeof(Isa::Sums)), may_alias));
 constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
-constexpr long stream_ahead = 2048;    // bytes that a single tile fetches ahead of itself: it reads memory only once
+// Bytes that a single tile fetches ahead of itself, because it reads memory only once; measured.
+template <int Bits>
+constexpr long stream_ahead = Bits == 8 ? 2048 : 3072;
 
 // Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
 struct Strip {
@@ -22,7 +24,7 @@ struct Strip {
   bool near;    // the whole matrix is in the second cache: nothing to fetch ahead
   std::int32_t* sums;
   const std::int8_t* ahead;  // the chunk that comes next, fetched while this one is used
-  long pace;                 // bytes of it that a step of a tile fetches
+  long pace;                 // bytes of it that a pass of a tile fetches
 };
 
 template <int Bits, int Columns>
@@ -126,7 +128,7 @@ template <int Bits, class Done>
 void multiply_strip(Strip strip, long rows, Done& done) {
   const long step_bytes = panel * Isa::group * Bits / 8;
   if (rows <= Isa::rows) {
-    strip.ahead = strip.weights + stream_ahead;
+    strip.ahead = strip.weights + stream_ahead<Bits>;
     strip.pace = strip.near ? 0 : Isa::unrolled * step_bytes;
     return multiply_chunk<Bits>(strip, rows, true, done);
   }
