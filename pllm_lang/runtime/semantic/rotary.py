@@ -64,7 +64,8 @@ def rotary_rates(attributes: Mapping[str, Attribute], length: int) -> tuple[Arra
 def _llama3(rates: Array, number: Callable[..., float]) -> Array:
     factor, low, high = number("factor"), number("low_freq_factor"), number("high_freq_factor")
     turns = number("original_max_position_embeddings") * rates / (2 * pi)
-    smooth = np.clip((turns - low) / (high - low), 0, 1)
+    with np.errstate(divide="ignore"):  # nothing lies between slow and fast pairs where the two ends are one
+        smooth = np.clip((turns - low) / (high - low), 0, 1)
     return (1 - smooth) * rates / factor + smooth * rates
 
 
