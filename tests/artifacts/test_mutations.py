@@ -99,9 +99,10 @@ def test_every_change_of_a_lock_breaks_a_digest() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["compiler", "name", "kind", "schema", "components", "input_shapes", "output_shapes", "output_errors", "failure", "documents/ir",
-             "documents/names", "documents/policy", "documents/experiment", "documents/programs", "documents/protocols",
-             "documents/certificate"]
+    "part",
+    ["compiler", "name", "kind", "schema", "components", "input_shapes", "output_shapes", "output_errors", "failure",
+     "documents/ir", "documents/names", "documents/policy", "documents/experiment", "documents/programs",
+     "documents/protocols", "documents/certificate"],
 )  # fmt: skip
 def test_with_new_digests_only_what_is_listed_is_accepted(part: str) -> None:
     found = accepted(MASKED, part, reseal=True)
@@ -140,3 +141,43 @@ def test_a_certificate_of_another_plan() -> None:
     with pytest.raises(ReplayError) as refused:
         replay(sealed(shared))
     assert refused.value.code.startswith("certificate.")
+
+
+LINEAR = ("documents", "records", "std.operators.linear", "operator")
+METHOD = ("documents", "records", "std.components.masked_linear", "component")
+NUMBER = ["num", "8"]
+ENTRY = ["", "", ["", 0, 0]]
+BELOW = ["apply", "<", [["apply", "max_abs", [["ref", "x"]], []], NUMBER], []]
+POWER = ["apply", "^", [["ref", "x"], NUMBER], []]
+UNBOUNDED = ["apply", "<=", [["apply", "error", [["ref", "y"]], []], ["ref", "nothing"]], []]
+RECORDS: dict[str, tuple[Where, Any]] = {
+    "the meaning of an operator": ((*LINEAR, "means", 0, 0, 2, 1), ["ref", "w"]),
+    "another meaning": ((*LINEAR, "means", 0, 0, 1), "outer"),
+    "no meaning": ((*LINEAR, "means"), []),
+    "a requirement that does not hold": ((*LINEAR, "requires"), [[BELOW, *ENTRY]]),
+    "what a component does": ((*METHOD, "implements"), ["std.operators.matmul"]),
+    "a component that is no method": ((*METHOD, "kind"), "schedule"),
+    "a smaller carrier": ((*METHOD, "carrier"), ["apply", "ring", [["num", "4"]], []]),
+    "another number of parties": ((*METHOD, "n_parties"), ["num", "2"]),
+    "a requirement of a component": ((*METHOD, "requires", 0, 0, 2, 1), NUMBER),
+    "an intermediate that does not fit": ((*METHOD, "intermediates"), [[POWER, "p", "", ["", 0, 0]]]),
+    "an error that is not bounded": ((*METHOD, "ensures"), [[UNBOUNDED, *ENTRY]]),
+    "steps that may fail": ((*METHOD, "failure"), ["num", "1/2"]),
+    "a version": ((*METHOD, "version"), "2"),
+    "an id": ((*METHOD, "id"), "another/masked-linear"),
+    "a program without a text": ((*METHOD, "protocol"), None),
+}  # fmt: skip
+"""Fields of records that decide: a value with which the plan owes more, or something else."""
+
+
+@pytest.mark.parametrize("case", RECORDS)
+def test_a_record_that_asks_for_more_or_something_else(case: str) -> None:
+    where, new = RECORDS[case]
+    lock = data(of_text(MASKED))
+    holder = lock
+    for step in where[:-1]:
+        holder = holder[step]
+    assert holder[where[-1]] != new
+    holder[where[-1]] = new
+    with pytest.raises(ReplayError):
+        replay(sealed(lock))
