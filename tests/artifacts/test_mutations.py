@@ -157,7 +157,6 @@ RECORDS: dict[str, tuple[Where, Any]] = {
     "a requirement that does not hold": ((*LINEAR, "requires"), [[BELOW, *ENTRY]]),
     "what a component does": ((*METHOD, "implements"), ["std.operators.matmul"]),
     "a component that is no method": ((*METHOD, "kind"), "schedule"),
-    "a smaller carrier": ((*METHOD, "carrier"), ["apply", "ring", [["num", "4"]], []]),
     "another number of parties": ((*METHOD, "n_parties"), ["num", "2"]),
     "a requirement of a component": ((*METHOD, "requires", 0, 0, 2, 1), NUMBER),
     "an intermediate that does not fit": ((*METHOD, "intermediates"), [[POWER, "p", "", ["", 0, 0]]]),
