@@ -70,12 +70,13 @@ def _check(lowered: Lowered, library: Library) -> PlanReport:
 # ---- what an experiment runs ----
 class _Subject(msgspec.Struct, frozen=True):
     """`report` is the plan's, None where there is none; `whole` where nobody else reports its findings. `place` stands for
-    the text of a model, which nobody wrote."""
+    the text of a model, which nobody wrote; `fields` are the places of the experiment's fields."""
 
     lowered: LoweredExperiment
     report: PlanReport | None = None
     whole: bool = False
     place: Span | None = None
+    fields: dict[str, Span] = {}
 
 
 def _subject(project: Project, library: Library, record: Record, plan_of: CheckPlan) -> _Subject:
@@ -119,20 +120,31 @@ def _model(project: Project, library: Library, record: Record) -> _Subject:
     if model.lowered is None or (lowered.experiment.pipeline is not None and lowered.slots is None):
         return _Subject(lowered)
     placed = _placed(project, library, record, lowered, model.lowered, stated=False)
-    place = record.field_origins.get("model", record.origin)
-    span = Span(place.file, place.start, place.end)
-    return _Subject(lowered, _check(placed, library), whole=True, place=span)
+    fields = {name: Span(o.file, o.start, o.end) for name, o in record.field_origins.items()}
+    return _Subject(lowered, _check(placed, library), whole=True, place=fields["model"], fields=fields)
+
+
+_FIELDS = {
+    "material": "stock",
+    "target": "deployment",
+    "coverage.tokens": "budget",
+    "bounds.undetected": "pipeline",
+}
+"""Which field of an experiment a finding about its model's text is about: by code, or by family; else `model`."""
 
 
 def _placed_findings(subject: _Subject, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Findings in the text of a model, at the place that names it; what is said of several layers or stages, once."""
+    """Findings in the text of a model, at the field that they are about; what is said of several layers or stages, once."""
     if subject.place is None or subject.report is None:
         return findings
     placed_at = importlib.import_module("pllm_lang.ir.lower.model").placed_at
     printed = subject.report.source_map.plan.file
     kept: dict[tuple[str, str, Span], Finding] = {}
     for one in findings:
-        placed = placed_at(subject.place, one) if one.span.file == printed else one
+        place = subject.fields.get(
+            _FIELDS.get(one.code) or _FIELDS.get(one.code.split(".")[0], ""), subject.place
+        )
+        placed = placed_at(place, one) if one.span.file == printed else one
         key = (placed.code, placed.message, placed.span)
         known = kept.get(key)
         kept[key] = (

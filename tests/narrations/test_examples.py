@@ -12,7 +12,7 @@ REFUSED = {
     "first_look_short_stock": ("material.shortage", "using masked_linear(bits: 32)"),
     "three_party_block_merged": ("coverage.missing_conversion", "xs"),
     "beaver_block_dealer": ("placement.leak", "using beaver_matmul(product: wide, dealer: p0)"),
-    "whole_model_short_stock": ("material.shortage", 'model: huggingface("decoder_80_layers.json")'),
+    "whole_model_short_stock": ("material.shortage", "stock: [corrections]"),
     "moe_layer_sparse": ("placement.reveals", "using open_gather(server: inference)"),
 }
 
