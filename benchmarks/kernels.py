@@ -1,12 +1,14 @@
 """Speed of the kernels against what the machine can do and what others do, in one interleaved run.
 
-    python benchmarks/kernels.py [--sdk PYTHON] [--torch PYTHON] [--threads 1] [--seconds 1.0] [--quick]
-                                 [--operations clear wrap32 ...]
-                                 [--json FILE] [--plot FILE] [--floors]
+    python benchmarks/kernels.py [--make-environment] [--sdk PYTHON] [--torch PYTHON] [--threads 1]
+                                 [--seconds 1.0] [--quick] [--operations clear wrap32 ...]
+                                 [--two-threads] [--json FILE] [--plot FILE] [--floors]
 
 Others run in worker processes of their own, each with its own Python: `--sdk` names one that has `pllm.run`, `--torch`
-one that has PyTorch (oneDNN). For every shape and operation all parties take turns, a round each, until the time is
-up; a ratio is the median of the ratios of the rounds. `--floors` ends with 1 when a figure is below its floor.
+one that has PyTorch (oneDNN); `--make-environment` installs both for this run. oneDNN runs twice: with whatever it finds on
+this CPU, and kept to the instructions that our kernels use, which is the one that has a floor. For every shape and
+operation all parties take turns, a round each, until the time is up; a ratio is the median of the ratios of the
+rounds. `--two-threads` measures only two threads against one. `--floors` ends with 1 when a figure is below its floor.
 `python -m pip install matplotlib` for `--plot`.
 """
 
@@ -17,6 +19,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +59,11 @@ BYTE_DIGITS = {"clear": 1, "wrap32": 4, "wrap64": 8, "modular": 4, "coefficients
 HALF_DIGITS = {"clear": 1, "wrap32": 2, "wrap64": 4, "modular": 2, "coefficients": 4}
 
 
+# What keeps oneDNN to the instructions of ours.
+ONEDNN_ALIKE = {"avx512_vnni": "AVX512_CORE_VNNI", "avx_vnni": "AVX2_VNNI", "avx2": "AVX2"}
+SDK_PACKAGE, TORCH_PACKAGE = "pllm.run==0.1.0a2", "torch==2.13.0"
+
+
 class Row(msgspec.Struct):
     """One operation on one shape; speeds in GMAC/s, `limit` the share of the measured instruction limit."""
 
@@ -64,15 +72,17 @@ class Row(msgspec.Struct):
     speed: float
     limit: float
     sdk: float | None = None
-    onednn: float | None = None
+    onednn: float | None = None  # with any instruction of this CPU
+    onednn_alike: float | None = None  # with the instructions of our kernels
     numpy: float | None = None
 
 
 class Worker:
     """Another Python that times one product at a time, on request."""
 
-    def __init__(self, python: str, program: str, threads: int) -> None:
+    def __init__(self, python: str, program: str, threads: int, **variables: str) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+        environment |= variables
         environment.pop("PYTHONPATH", None)
         self._process = subprocess.Popen(
             [python, "-c", program, str(threads)],
@@ -202,7 +212,7 @@ def measure(
     shape: tuple[int, int, int],
     seconds: float,
     sdk: Worker | None,
-    torch: Worker | None,
+    torch: dict[str, Worker],
 ) -> Row:
     """Every party in turn, until the time is up and there were at least FEWEST_ROUNDS."""
     work = shape[0] * shape[1] * shape[2] / 1e9
@@ -220,7 +230,7 @@ def measure(
     times = max(1, int(0.02 / max(timed(call, 1, clock), 1e-7)))
     ours: list[float] = []
     limits: list[float] = []
-    others: dict[str, list[float]] = {"sdk": [], "onednn": []}
+    theirs: dict[str, list[float]] = {"sdk": [], **{name: [] for name in torch}}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(ours) < FEWEST_ROUNDS:
         before = instruction_limit()
@@ -229,17 +239,22 @@ def measure(
         ours.append(mine)
         limits.append(work / mine * digits / limit)
         if sdk is not None:
-            others["sdk"].append(sdk.ask(**request, times=max(1, times // 8)) / mine)
-        if torch is not None and operation == "clear" and shape[2] >= 16:
-            rows = max(shape[2], 17)  # it refuses batches up to 16: 17 rows are the nearest to them
-            theirs = torch.ask(shape=(shape[0], shape[1], rows), times=times) * shape[2] / rows
-            others["onednn"].append(theirs / mine)
+            theirs["sdk"].append(sdk.ask(**request, times=max(1, times // 8)) / mine)
+        if operation == "clear" and shape[2] >= 16:
+            for name, worker in torch.items():
+                theirs[name].append(onednn_seconds(worker, shape, times) / mine)
     row = Row(operation, shape, work / statistics.median(ours), statistics.median(limits))
-    row.sdk = statistics.median(others["sdk"]) if others["sdk"] else None
-    row.onednn = statistics.median(others["onednn"]) if others["onednn"] else None
+    for name, ratios in theirs.items():
+        setattr(row, name, statistics.median(ratios) if ratios else None)
     if operation == "clear" and work < 0.2:
         row.numpy = timed(numpy_call(shape), 1, clock) / statistics.median(ours)
     return row
+
+
+def onednn_seconds(worker: Worker, shape: tuple[int, int, int], times: int) -> float:
+    """It refuses batches up to 16: 17 rows are the nearest to them, scaled."""
+    rows = max(shape[2], 17)
+    return worker.ask(shape=(shape[0], shape[1], rows), times=times) * shape[2] / rows
 
 
 def measure_bandwidth(engine: MaskedGEMM, seconds: float) -> dict[str, float]:
@@ -287,7 +302,9 @@ def measure_small(engine: MaskedGEMM, sdk: Worker | None) -> dict[str, float]:
 
 
 def measure_threads(seconds: float) -> dict[str, float]:
-    """Two threads over one, interleaved."""
+    """Two threads over one, interleaved; nothing where there is one CPU."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return {}
     one, two = MaskedGEMM(threads=1), MaskedGEMM(threads=2)
     found: dict[str, float] = {}
     for operation in ("clear", "wrap32", "wrap64"):
@@ -344,8 +361,9 @@ def below_floors(rows: list[Row], figures: dict[str, float]) -> list[str]:
             continue
         if row.sdk is not None and row.sdk < SDK_FLOORS[row.operation]:
             missed.append(f"{name}: {row.sdk:.1f} times the SDK, floor {SDK_FLOORS[row.operation]:.0f}")
-        if row.onednn is not None and row.onednn < (1.0 if row.shape[1] == 896 else 0.95):
-            missed.append(f"{name}: {row.onednn:.2f} of oneDNN")
+        alike = row.onednn_alike if instruction_set in ONEDNN_ALIKE else row.onednn
+        if alike is not None and alike < (1.0 if row.shape[1] == 896 else 0.95):
+            missed.append(f"{name}: {alike:.2f} of oneDNN")
     floors = {"first result by jit, s": -0.6, "first result by library, s": -0.05, "int4 over int8": 1.7}
     floors |= {f"{name} over read bandwidth": 0.9 for name in ("clear", "wrap32", "modular")}
     floors |= {f"{name}, 2 threads over 1": 1.9 for name in ("clear", "wrap32", "wrap64")}
@@ -358,7 +376,8 @@ def below_floors(rows: list[Row], figures: dict[str, float]) -> list[str]:
 
 
 def row_line(row: Row) -> str:
-    others = (f"{value:.2f}" if value is not None else "" for value in (row.sdk, row.onednn, row.numpy))
+    values = (row.sdk, row.onednn, row.onednn_alike, row.numpy)
+    others = (f"{value:.2f}" if value is not None else "" for value in values)
     cells = [row.operation, ", ".join(map(str, row.shape)), f"{row.speed:.1f}", f"{row.limit:.0%}", *others]
     return f"| {' | '.join(cells)} |"
 
@@ -367,9 +386,10 @@ def table(rows: list[Row], figures: dict[str, float]) -> str:
     loaded = kernels().loaded
     lines = [f"{loaded.implementation}, {loaded.instruction_set}, {loaded.origin}", ""]
     lines += [
-        "| operation | out, in, batch | GMAC/s | of the limit | times SDK | times oneDNN | times numpy |"
+        "| operation | out, in, batch | GMAC/s | of the limit | times SDK | times oneDNN | the same, alike"
+        " | times numpy |"
     ]
-    lines += ["|---|---|---|---|---|---|---|"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
     lines += [row_line(row) for row in rows]
     lines += ["", "| figure | value |", "|---|---|"]
     lines += [f"| {name} | {value:.3g} |" for name, value in figures.items()]
@@ -400,9 +420,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--make-environment", action="store_true", help="install the SDK and PyTorch first")
     parser.add_argument("--sdk", help="a Python with pllm.run")
     parser.add_argument("--torch", help="a Python with PyTorch")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--two-threads", action="store_true", help="only two threads over one")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each operation and shape")
     parser.add_argument("--quick", action="store_true", help="two shapes only")
     parser.add_argument("--operations", nargs="+", choices=tuple(BYTES), default=tuple(BYTES))
@@ -410,9 +432,39 @@ def main() -> int:
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--floors", action="store_true")
     options = parser.parse_args()
+    if options.two_threads:
+        return finish(options, [], measure_threads(options.seconds))
+    if not options.make_environment:
+        return run(options)
+    with tempfile.TemporaryDirectory() as work:
+        options.sdk = options.sdk or make_environment(Path(work) / "sdk", SDK_PACKAGE)
+        options.torch = options.torch or make_environment(Path(work) / "torch", TORCH_PACKAGE, "numpy")
+        return run(options)
+
+
+def make_environment(folder: Path, *packages: str) -> str:
+    """The Python of a new virtual environment with these packages."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
+    return str(python)
+
+
+def onednn_workers(python: str | None, threads: int) -> dict[str, Worker]:
+    """By the field of `Row` that says how much faster we are than they."""
+    if python is None:
+        return {}
+    workers = {"onednn": Worker(python, TORCH_PROGRAM, threads)}
+    alike = ONEDNN_ALIKE.get(kernels().loaded.instruction_set)
+    if alike is not None:
+        workers["onednn_alike"] = Worker(python, TORCH_PROGRAM, threads, ONEDNN_MAX_CPU_ISA=alike)
+    return workers
+
+
+def run(options: argparse.Namespace) -> int:
     engine = MaskedGEMM(threads=options.threads)
     sdk = Worker(options.sdk, SDK_PROGRAM, options.threads) if options.sdk else None
-    torch = Worker(options.torch, TORCH_PROGRAM, options.threads) if options.torch else None
+    torch = onednn_workers(options.torch, options.threads)
     shapes = SHAPES[:2] if options.quick else (*SMALL, *SINGLE, *SHAPES)
     rows: list[Row] = []
     for shape in shapes:
@@ -423,6 +475,10 @@ def main() -> int:
     figures |= measure_bandwidth(engine, options.seconds) | measure_small(engine, sdk)
     if not options.quick:
         figures |= measure_threads(options.seconds * 2) | measure_start()
+    return finish(options, rows, figures)
+
+
+def finish(options: argparse.Namespace, rows: list[Row], figures: dict[str, float]) -> int:
     print(table(rows, figures))
     if options.json:
         options.json.write_bytes(msgspec.json.encode({"rows": rows, "figures": figures}))
