@@ -21,13 +21,18 @@ AskPeer = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="session")
-def ask_peer(pytestconfig: pytest.Config) -> AskPeer:
+def peer_python(pytestconfig: pytest.Config) -> str:
+    """The interpreter of an environment with the SDK."""
+    return os.environ.get("PLLM_PEER_PYTHON") or _made_once(pytestconfig.cache.mkdir("pllm-run-0.1.0a2"))
+
+
+@pytest.fixture(scope="session")
+def ask_peer(peer_python: str) -> AskPeer:
     """A function that sends questions to the SDK and gives its answers; see `ask_peer.py`."""
-    python = os.environ.get("PLLM_PEER_PYTHON") or _made_once(pytestconfig.cache.mkdir("pllm-run-0.1.0a2"))
 
     def ask(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
         done = subprocess.run(
-            [python, str(SCRIPT)],
+            [peer_python, str(SCRIPT)],
             input=json.dumps(questions),
             capture_output=True,
             text=True,
