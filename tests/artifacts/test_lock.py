@@ -67,11 +67,28 @@ def test_the_same_bytes_under_another_locale_hash_seed_folder_and_path(
     assert by_command(Path(file), name, tmp_path / "relative.json", elsewhere) == here
 
 
+def other_pythons() -> list[str]:
+    """This Python, and every newer one that the machine has, by command or as a version of pyenv."""
+    found = [sys.executable]
+    for version in ("3.12", "3.13", "3.14"):
+        kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+        for command in (f"python{version}", *map(str, kept)):
+            told = (
+                subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
+                if shutil.which(command)
+                else None
+            )
+            if told is not None and told.stdout.startswith(f"Python {version}."):
+                found.append(command)
+                break
+    return found
+
+
 @pytest.mark.system
-@pytest.mark.parametrize("version", ["3.12", "3.13"])
-def test_the_same_bytes_under_another_python(version: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", other_pythons())
+def test_the_same_bytes_by_another_installation(command: str, tmp_path: Path) -> None:
     python = tmp_path / "env" / "bin" / "python"
-    subprocess.run([f"python{version}", "-m", "venv", tmp_path / "env"], check=True)
+    subprocess.run([command, "-m", "venv", tmp_path / "env"], check=True)
     subprocess.run([python, "-m", "pip", "install", "-q", str(ROOT)], check=True)
     for file, name in PLANS:
         path = EXAMPLES / file
