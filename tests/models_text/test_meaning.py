@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pllm_lang.cli.checking import check_files
+from pllm_lang.ir.plan import Stage
 from pllm_lang.models import ModelGraph, lower_model
 from pllm_lang.models.text.model import model_text
 from pllm_lang.runtime.semantic.reference import generate, with_parts
@@ -30,6 +31,9 @@ def longrope(original: int) -> Config:
     }
 
 
+TWO_IN_A_TURN = [*("full", "shared", "full"), *("full", "shared", "full"), *("shared", "full", "full")]
+"""Two layers of one turn of the pattern choose positions anew."""
+
 FAMILIES: list[tuple[str, Config]] = [
     *((model_type, {}) for model_type in sorted(TINY)),
     ("llama", rope("linear", factor=4.0)),
@@ -41,6 +45,14 @@ FAMILIES: list[tuple[str, Config]] = [
         "llama",
         rope("yarn", theta=50.0, factor=3.0, original_max_position_embeddings=40, attention_factor=0.5),
     ),
+    ("nemotron_h", {"layers_block_type": ["linear_attention", "mlp"]}),
+    ("nemotron_h", {"layers_block_type": ["mlp", "moe"]}),
+    ("lfm2", {"num_hidden_layers": 2, "layer_types": ["conv", "conv"]}),
+    (
+        "glm_moe_dsa",
+        {"num_hidden_layers": 6, "indexer_types": ["full", "shared", "full", "full", "shared", "shared"]},
+    ),
+    ("glm_moe_dsa", {"num_hidden_layers": 9, "indexer_types": TWO_IN_A_TURN}),
     ("mistral", {"sliding_window": 3}),
     ("mistral", {"sliding_window": 1}),
     ("phi3", longrope(original=32)),
@@ -93,12 +105,17 @@ def run(
     size = graph.prefill.query
     for start in range(0, tokens.shape[1], size):
         at = np.arange(start, start + size)
-        last = machine.run(prefill, [tokens[:, start : start + size], at])[0]
+        last = step(machine, prefill, tokens[:, start : start + size], at)
     logits = [last]
     for index in range(steps.shape[1]):
         at = np.array([tokens.shape[1] + index])
-        logits.append(machine.run(decode, [steps[:, index : index + 1], at])[0])
+        logits.append(step(machine, decode, steps[:, index : index + 1], at))
     return logits
+
+
+def step(machine: Machine, stage: Stage, tokens: Any, positions: Any) -> Any:
+    """The logits of one run; a decoder without attention takes no positions."""
+    return machine.run(stage, [tokens, positions][: len(stage.inputs)])[0]
 
 
 def families(graph: ModelGraph, text: Text, before: ModelGraph) -> dict[int, Any]:

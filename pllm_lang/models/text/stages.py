@@ -35,7 +35,8 @@ def stage_lines(graph: ModelGraph, stage: Stage, declared: Declared) -> Iterator
     batch = graph.workload.batch
     yield f"stage {stage.mode} {{"
     yield f"input tokens: token[{batch}, {stage.query}] from client where tokens in 0..{last_token}"
-    yield f"input positions: token[{stage.query}] from client where positions in 0..{last_position}"
+    if _reads_positions(graph, stage):
+        yield f"input positions: token[{stage.query}] from client where positions in 0..{last_position}"
     before = make(Place(), {stage.carried[HIDDEN]: HIDDEN}, None)
     carried = _read_later(stage.layers)
     found = runs(stage.layers)
@@ -59,6 +60,18 @@ def stage_lines(graph: ModelGraph, stage: Stage, declared: Declared) -> Iterator
     yield "}"
 
 
+def _reads_positions(graph: ModelGraph, stage: Stage) -> bool:
+    """Decoders without attention look at no position, unless a state has to know where a sequence begins."""
+    if _in_chunks(stage) and any(state.kind != "cache" for state in graph.states):
+        return True
+    ops = (*stage.before, *(op for repeat in stage.layers for op in repeat.ops))
+    return any("positions" in op.inputs and op.operator != "alibi_bias" for op in ops)
+
+
+def _in_chunks(stage: Stage) -> bool:
+    return stage.mode == "prefill" and stage.steps > 1
+
+
 def written_ops(stage: Stage) -> int:
     """How many ops stand in the text of a stage: each distinct body of a run once."""
     layers = sum(len(body.ops) for run in runs(stage.layers) for body in run.bodies)
@@ -79,10 +92,9 @@ def _writers(graph: ModelGraph, stage: Stage, declared: Declared) -> MakeWriter:
     def make(place: Place, renamed: Mapping[str, str], repeat: Repeat | None) -> Writer:
         written = {} if repeat is None else {op: state for state, op in repeat.writes.items()}
         body = (*stage.before, *stage.after) if repeat is None else repeat.ops
-        in_chunks = stage.mode == "prefill" and stage.steps > 1
         return Writer(
             declared.weights, declared.states, declared.dtype, place, renamed, written, known, lengths,
-            body=body, in_chunks=in_chunks,
+            body=body, in_chunks=_in_chunks(stage),
         )  # fmt: skip
 
     return make
@@ -116,23 +128,26 @@ def _loop(run: Run, carried: Sequence[str], make: MakeWriter) -> Iterator[str]:
     variable = LAYER if run.period == 1 else TURN
     anew = [name for name in carried if any(body.carried[name] != name for body in run.bodies)]
     yield f"repeat {variable} in {run.low}..<{run.low + run.turns} carrying [{', '.join(anew)}] {{"
+    called = {name: name for name in carried}
     for member, repeat in enumerate(run.bodies):
-        entering = HIDDEN if member == 0 else f"{HIDDEN}_{member}"
-        leaving = HIDDEN if member == run.period - 1 else f"{HIDDEN}_{member + 1}"
-        last = repeat.carried[HIDDEN]
-        if repeat.ops[-1].name != last:
+        if repeat.ops[-1].name != repeat.carried[HIDDEN]:
             raise LoweringError(
                 "text.carried",
                 f"layer {run.first}: the carried value is not the last one made",
                 key="layers",
             )
-        handed = {
-            repeat.carried[name]: name for name in carried if name != HIDDEN and repeat.carried[name] != name
-        }
-        one = make(Place(run, member), {HIDDEN: entering, last: leaving} | handed, repeat)
-        for name in carried[1:]:
-            one.renamed.setdefault(name, name)
+        made = {name: _made_as(run, member, name) for name in anew if repeat.carried[name] != name}
+        one = make(
+            Place(run, member), called | {repeat.carried[name]: word for name, word in made.items()}, repeat
+        )
+        called |= made
         for op in repeat.ops:
             write(one, op)
         yield from one.lines
     yield "}"
+
+
+def _made_as(run: Run, member: int, name: str) -> str:
+    """The carried name for the last one made in a turn; those before it are numbered by the layer that reads them."""
+    again = any(body.carried[name] != name for body in run.bodies[member + 1 :])
+    return f"{name}_{member + 1}" if again else name
