@@ -22,6 +22,7 @@ from pllm_lang.lsp.buffer import Position, Units
 from pllm_lang.lsp.diagnostics import diagnostic
 from pllm_lang.lsp.documents import CheckFailedError, Document, Documents
 from pllm_lang.lsp.feature import Feature, features
+from pllm_lang.lsp.protocol import TextProtocol
 from pllm_lang.lsp.snapshot import Checker, StaleError
 from pllm_lang.lsp.view import View
 from pllm_lang.text.finding import Finding
@@ -38,8 +39,9 @@ class PllmServer(LanguageServer):
     """The server's state: the open documents, and what was published where."""
 
     def __init__(self, make_checker: Callable[[], Checker]) -> None:
+        sync = types.TextDocumentSyncKind.Incremental
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves *args untyped
-            "pllm", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental, max_workers=2
+            "pllm", __version__, sync, max_workers=2, protocol_cls=TextProtocol
         )
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it writes what it gets and sends
         self.documents = Documents(make_checker)

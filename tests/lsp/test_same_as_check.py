@@ -72,22 +72,25 @@ class Typing(RuleBasedStateMachine):
     @invariant()
     def says_what_a_check_says(self) -> None:
         given = looked(self.editing, self.path, self.buffer)
-        assert told(given.findings, self.path, self.buffer) == fresh(self.path, self.buffer.real)
+        assert told(given.findings, self.path, self.buffer) == freshly_told(self.path, self.buffer.real)
 
 
 def looked(editing: Editing, path: str, buffer: Buffer) -> Snapshot:
     return editing.checked(Asked(path, buffer.text, buffer.real, {}, lambda: None))
 
 
-def fresh(path: str, text: str) -> list[Any]:
-    """The findings of `pllm check` on the plain text, in another process's words: nothing is remembered."""
+def fresh(path: str, text: str) -> tuple[Finding, ...]:
+    """The findings of `pllm check` on the plain text: nothing is remembered."""
     checked = check_files([path], str(Path(path).parent), {path: text})
     findings = list(checked.findings)
     for name, comments in checked.comments.items():
         findings = list(suppress(findings, checked.sources[name], comments).kept)
     settings = Settings(str(Path(path).parent), Config(), ())
-    shown = arrange(chosen_of(Call(settings, (path,)), findings, Wanted()))
-    return told(shown, path, Buffer(text, 0))
+    return arrange(chosen_of(Call(settings, (path,)), findings, Wanted()))
+
+
+def freshly_told(path: str, text: str) -> list[Any]:
+    return told(fresh(path, text), path, Buffer(text, 0))
 
 
 def told(findings: tuple[Finding, ...], path: str, buffer: Buffer) -> list[Any]:
@@ -133,6 +136,6 @@ def test_every_key_of_a_line_typed_and_taken_back(file: Path) -> None:
         buffer.edit(Position(number, column), Position(number, column), letter)
         given = looked(editing, path, buffer)
         if column % 7 == 0:
-            assert told(given.findings, path, buffer) == fresh(path, buffer.real)
+            assert told(given.findings, path, buffer) == freshly_told(path, buffer.real)
     assert buffer.real == text
-    assert told(looked(editing, path, buffer).findings, path, buffer) == fresh(path, text)
+    assert told(looked(editing, path, buffer).findings, path, buffer) == freshly_told(path, text)

@@ -1,0 +1,34 @@
+"""The protocol without a second copy of every document: `lsp/documents.py` keeps the texts.
+
+The copy that pygls keeps is edited before ours, at a cost, and an edit that it stumbles over would be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from lsprotocol import types
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+Handled = Generator[Any, Any, None]
+
+
+class TextProtocol(LanguageServerProtocol):
+    """Hands edits of documents to the server's own handlers, and keeps nothing of them."""
+
+    def _own(self, method: str, params: Any) -> Handled:
+        handlers: dict[str, Any] = self.fm.features  # pyright: ignore[reportUnknownMemberType] - untyped there
+        yield handlers[method], (params,), None
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Handled:
+        yield from self._own(types.TEXT_DOCUMENT_DID_OPEN, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Handled:
+        yield from self._own(types.TEXT_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Handled:
+        yield from self._own(types.TEXT_DOCUMENT_DID_CLOSE, params)
