@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import prod
 
-from pllm_lang.artifacts.cost_products import products_in, products_of, readers_of
+from pllm_lang.artifacts.cost_products import products_in, products_of
 from pllm_lang.artifacts.cost_report import (
     SCHEMA,
     Amount,
@@ -30,7 +30,7 @@ from pllm_lang.ir.plan import Plan, Step
 from pllm_lang.ir.walk import family, nodes
 from pllm_lang.verify.budget import runs_of
 from pllm_lang.verify.check import PlanReport, plan_view
-from pllm_lang.verify.hosting import call_memory, hosts_of, parties_of, tensor_bytes
+from pllm_lang.verify.hosting import call_memory, computes_with, hosts_of, parties_of, tensor_bytes
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.plan import Proof
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
@@ -57,7 +57,7 @@ def cost_report(
         per_token=stages[-1].cost if stages else Amount(),
         per_request=request,
         total=summed([(request, numbers.get("requests", 1))]),
-        memory=tuple(_memory(report, proof, view, experiment)),
+        memory=tuple(_memory(report, view, experiment)),
     )
 
 
@@ -118,21 +118,21 @@ def _work(composed: Composed, met: Iterable[Met]) -> Iterator[Work]:
 
 
 # ---- memory ----
-def _memory(
-    report: PlanReport, proof: Proof, view: PlanView, experiment: Experiment | None
-) -> Iterator[Memory]:
+def _memory(report: PlanReport, view: PlanView, experiment: Experiment | None) -> Iterator[Memory]:
     """Of every party that takes part, or has a machine."""
     plan = report.plan
     hosts = () if experiment is None else hosts_of(experiment, view)
     available = {host.party: int(host.memory) for host in hosts}
-    readers = _readers(proof)
     used: dict[str, set[int]] = {}
     largest: Counter[str] = Counter()
     for one in () if report.flow is None else report.flow.met:
-        need, read = _call(one, view, plan), readers.get(one.step.results[0]) if one.step.results else None
+        need, step = _call(one, view, plan), one.judged.view
         for party in parties_of(one, hosts):
-            operands = enumerate(map(family, one.step.operands))
-            mine = {value for at, value in operands if read is None or (at, party) in read}
+            mine = {
+                family(operand)
+                for at, operand in enumerate(one.step.operands)
+                if step is None or computes_with(party, step, at)
+            }
             used.setdefault(party, set()).update(mine)
             largest[party] = max(largest[party], need)
     sizes = {weight.value: (weight.type, weight.count) for weight in plan.weights}
@@ -145,18 +145,6 @@ def _memory(
             if party in state.placement.parties
         )
         yield Memory(party, weights, states, largest[party], available.get(party))
-
-
-def _readers(proof: Proof) -> dict[int, set[tuple[int, str]]]:
-    """For a step that a protocol does: which party computes with which of its operands, by position."""
-    found: dict[int, set[tuple[int, str]]] = {}
-    for composed in proof.composed:
-        for instance, made in zip(composed.whole.instances, composed.made, strict=True):
-            if made.key:
-                roles = dict(instance.roles)
-                read = {(at, roles.get(role, role)) for at, role in readers_of(instance.protocol)}
-                found.setdefault(made.subject, set()).update(read)
-    return found
 
 
 def _call(met: Met, view: PlanView, plan: Plan) -> int:

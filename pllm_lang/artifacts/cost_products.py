@@ -1,5 +1,4 @@
-"""What a protocol's text computes: multiply-accumulates of matrix products by role, and who reads which input; and the
-products of an operator's meaning.
+"""Multiply-accumulates of matrix products: of a protocol's text by role, and of an operator's meaning.
 
 `[m, k] x [k, n]` is m * k * n, leading axes multiply. Entrywise work is not counted.
 """
@@ -7,7 +6,7 @@ products of an operator's meaning.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from math import prod
 from typing import assert_never
@@ -17,7 +16,6 @@ from pllm_lang.catalog.expr import Apply, Expr
 from pllm_lang.catalog.shapes import meaning_shape
 from pllm_lang.catalog.walk import walk
 from pllm_lang.ir import protocol as p
-from pllm_lang.verify.protocol.forms import names_of
 
 Shape = tuple[int, ...]
 PRODUCTS = ("matmul",)
@@ -120,32 +118,6 @@ def _moved(
         case _:
             assert_never(expr)
     return tuple(shape)
-
-
-@lru_cache(maxsize=4096)
-def readers_of(protocol: p.Protocol) -> frozenset[tuple[int, str]]:
-    """(position of an input, role) for every role that computes with it or sends it on."""
-    found: set[tuple[int, str]] = set()
-    for role, name in _uses(protocol.body):
-        value = name.partition(".")[0]
-        found |= {(at, role) for at, given in enumerate(protocol.inputs) if given.name == value}
-    return frozenset(found)
-
-
-def _uses(body: tuple[p.Statement, ...]) -> Iterator[tuple[str, str]]:
-    for st in body:
-        match st:
-            case p.Assign() | p.Check():
-                yield from ((st.party, name) for name in names_of(st.value))
-            case p.Send():
-                yield st.sender, st.name
-            case p.When():
-                yield from ((st.party, name) for name in names_of(st.condition))
-                yield from _uses(st.body)
-            case p.Repeat():
-                yield from _uses(st.body)
-            case _:
-                pass
 
 
 def products_in(meaning: Expr, env: Env) -> int:

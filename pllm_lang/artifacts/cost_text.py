@@ -28,7 +28,7 @@ def as_text(report: CostReport) -> str:
 def heading(report: CostReport, place: int) -> str:
     """What one run of a stage is."""
     stage = report.stages[place]
-    times = f", {stage.runs} times a request" if stage.runs > 1 else ""
+    times = f", {stage.runs} times a request" if stage.runs != 1 else ""
     token = ", one more token" if place and place == len(report.stages) - 1 else ""
     return f"stage {stage.stage}{times}; one run{token}"
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from pllm_lang.artifacts.cost_products import products_of, readers_of
+from pllm_lang.artifacts.cost_products import products_of
 from pllm_lang.artifacts.cost_report import Amount, Link, Material, Rounds, Work, summed
 from pllm_lang.cli.app import app
 from pllm_lang.ir import protocol as p
@@ -225,11 +225,6 @@ def test_products_of_statements() -> None:
         ("online", "x", 3 * FULL),
         ("online", "y", FULL),
     )
-
-
-def test_who_reads_what() -> None:
-    body = (p.Assign("x", "z", A), p.Send("y", ("x",), "b.1"), p.Repeat(2, (p.Check("y", B),)))
-    assert readers_of(protocol(*body)) == {(0, "x"), (1, "y")}
 
 
 def test_amounts_add_up() -> None:
