@@ -65,6 +65,7 @@ class At(msgspec.Struct):
     functions: dict[str, Any]
     bits: dict[str, int]
     lives: dict[str, p.Lifetime]
+    shown: dict[str, frozenset[str]]
     public: dict[str, list[str]]
     times: int = 1
     folds: list[tuple[str, str]] = []
@@ -95,7 +96,7 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fractio
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
     stages = [
-        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, folds=[])
+        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, {}, folds=[])
         for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
     ]
     for at in stages:
@@ -390,6 +391,7 @@ def _step(at: At, step: Step) -> None:
         raise at.refuse("a use is of another component than its step")
     if len(use.outputs) != len(step.results) or len(text.protocol.outputs) != len(step.results):
         raise at.refuse("a use has other results than its step")
+    _revealed(at, step, operator, wired)
     if own:
         _by_component(at, step, operator, text.protocol, use)
     else:
@@ -490,7 +492,8 @@ def _aside(at: At) -> None:
     before, output = at.names[wired[0]], text.protocol.outputs[0]
     shape, body = output.type.shape, text.protocol.body
     if _shows(at, use):
-        raise ReplayError("certificate.beyond", "replay follows no operands that a component reveals")
+        _shown(at, use, text.protocol, before)
+        return
     alone = all(
         isinstance(line, p.Assign) and isinstance(line.value, p.Call) and not line.value.keys for line in body
     )
@@ -505,7 +508,54 @@ def _aside(at: At) -> None:
     at.next += 1
     name = use.outputs[0][1]
     at.root[name] = at.root.get(before.name, before.name)
+    if before.name in at.shown:
+        at.shown[name] = at.shown.pop(before.name)
     at.names[name] = Held(name, output.type, _placed(output.holding, dict(use.roles)), before.known)
+
+
+def _shown(at: At, use: Use, text: p.Protocol, before: Held) -> None:
+    """A value sent as it is to parties that take part: whether they may learn it is asked of the step that reveals it."""
+    plain = all(isinstance(line, p.Send | p.Assign) for line in text.body)
+    holding = _placed(text.outputs[0].holding, dict(use.roles))
+    if (
+        not plain
+        or use.times != at.times
+        or not isinstance(before.holding, p.Clear)
+        or not isinstance(holding, p.Clear)
+    ):
+        raise at.refuse("what is shown is no value in the clear")
+    at.next += 1
+    name = use.outputs[0][1]
+    at.root[name] = at.root.get(before.name, before.name)
+    others = frozenset(holding.parties) - before.known
+    at.shown[name] = others
+    at.names[name] = Held(name, text.outputs[0].type, holding, before.known | others)
+
+
+def _revealed(at: At, step: Step, operator: Operator, wired: list[str]) -> None:
+    """A component's record says which operands it reveals; who is shown one knows it, or may learn it by its name or, where it
+    chooses rows, as `indices`."""
+    component = component_of(at.walked, step)
+    operands = {spec.name for spec in operator.operands}
+    roles = () if step.use is None else tuple(party for _, party in step.use.roles)
+    for word in () if component is None else set(component.reveals) - operands:
+        if any(word not in at.policy.learns.get(party, ()) for party in roles):
+            raise ReplayError(
+                "certificate.program", f"`{word}` is revealed, and the policy does not let it be learnt"
+            )
+    if not at.shown.keys() <= set(wired):
+        raise at.refuse("a value is shown that no step takes")
+    for spec, operand, name in zip(operator.operands, step.operands, wired, strict=True):
+        others = at.shown.pop(name, None)
+        if not others:
+            continue
+        words = {_plain(at, operand)} - RESERVED if isinstance(operand, int) else set[str]()
+        words |= {spec.name} & {"indices"}
+        said = component is not None and spec.name in component.reveals
+        if not said or any(not words & set(at.policy.learns.get(party, ())) for party in others):
+            raise ReplayError(
+                "certificate.program", f"`{name}` is shown, and the policy does not let it be learnt"
+            )
 
 
 def _wired(at: At, use: Use, text: p.Protocol) -> list[str]:

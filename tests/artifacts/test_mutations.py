@@ -11,7 +11,7 @@ import pytest
 
 from pllm_lang.artifacts.replay import SHOWN, replay
 from pllm_lang.artifacts.replay_read import ReplayError
-from tests.artifacts.locks import MASKED, SHARED, Where, changed, data, of_text, places, sealed, spelled
+from tests.artifacts.locks import MASKED, ROOT, SHARED, Where, changed, data, of_text, places, sealed, spelled
 
 IMPLIED = {
     "digests/(plan|modules|files)": "binds sources that are not in the lock; `compile --check` works them out again",
@@ -180,3 +180,23 @@ def test_a_record_that_asks_for_more_or_something_else(case: str) -> None:
     holder[where[-1]] = new
     with pytest.raises(ReplayError):
         replay(sealed(lock))
+
+
+def revealing() -> Any:
+    """The lock of a plan whose component shows an operand, as the policy allows."""
+    text = (ROOT / "tests" / "corpus" / "placement" / "reveals" / "accepted.pllm").read_text(encoding="utf-8")
+    return data(of_text(text))
+
+
+def test_what_is_shown_has_to_be_allowed() -> None:
+    assert replay(sealed(revealing())).shown
+    unsaid = revealing()
+    for key, record in unsaid["documents"]["records"].items():
+        if "component" in record and "open_gather" in key:
+            record["component"]["reveals"] = []
+    kept = revealing()
+    for party, words in kept["documents"]["policy"]["learns"].items():
+        kept["documents"]["policy"]["learns"][party] = [word for word in words if word != "indices"]
+    for lock in (unsaid, kept):
+        with pytest.raises(ReplayError, match="does not let it be learnt"):
+            replay(sealed(lock))
