@@ -52,7 +52,7 @@ FAMILIES: list[tuple[str, Config]] = [
         "glm_moe_dsa",
         {"num_hidden_layers": 6, "indexer_types": ["full", "shared", "full", "full", "shared", "shared"]},
     ),
-    ("glm_moe_dsa", {"num_hidden_layers": 9, "indexer_types": TWO_IN_A_TURN}),
+    ("glm_moe_dsa", {"num_hidden_layers": 9, "first_k_dense_replace": 9, "indexer_types": TWO_IN_A_TURN}),
     ("mistral", {"sliding_window": 3}),
     ("mistral", {"sliding_window": 1}),
     ("phi3", longrope(original=32)),
