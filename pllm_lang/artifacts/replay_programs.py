@@ -391,7 +391,7 @@ def _step(at: At, step: Step) -> None:
         raise at.refuse("a use is of another component than its step")
     if len(use.outputs) != len(step.results) or len(text.protocol.outputs) != len(step.results):
         raise at.refuse("a use has other results than its step")
-    _revealed(at, step, operator, wired)
+    _revealed(at, step, operator, wired, use)
     if own:
         _by_component(at, step, operator, text.protocol, use)
     else:
@@ -532,12 +532,12 @@ def _shown(at: At, use: Use, text: p.Protocol, before: Held) -> None:
     at.names[name] = Held(name, text.outputs[0].type, holding, before.known | others)
 
 
-def _revealed(at: At, step: Step, operator: Operator, wired: list[str]) -> None:
+def _revealed(at: At, step: Step, operator: Operator, wired: list[str], use: Use) -> None:
     """A component's record says which operands it reveals; who is shown one knows it, or may learn it by its name or, where it
     chooses rows, as `indices`."""
     component = component_of(at.walked, step)
     operands = {spec.name for spec in operator.operands}
-    roles = () if step.use is None else tuple(party for _, party in step.use.roles)
+    roles = [party for _, party in use.roles if not party.startswith("ideal ")]
     for word in () if component is None else set(component.reveals) - operands:
         if any(word not in at.policy.learns.get(party, ()) for party in roles):
             raise ReplayError(
