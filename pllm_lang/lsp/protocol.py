@@ -6,7 +6,7 @@ The copy that pygls keeps is edited before ours, at a cost, and an edit that it 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, cast
 
 from lsprotocol import types
 from pygls.protocol import LanguageServerProtocol, lsp_method
@@ -18,7 +18,7 @@ class TextProtocol(LanguageServerProtocol):
     """Hands edits of documents to the server's own handlers, and keeps nothing of them."""
 
     def _own(self, method: str, params: Any) -> Handled:
-        handlers: dict[str, Any] = self.fm.features  # pyright: ignore[reportUnknownMemberType] - untyped there
+        handlers = cast("dict[str, Any]", self.fm.features)  # pyright: ignore[reportUnknownMemberType] - untyped there
         yield handlers[method], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)

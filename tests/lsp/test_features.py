@@ -114,7 +114,9 @@ def test_completion_knows_what_may_stand_at_the_cursor(server: Server) -> None:
             assert "formats" in await offered(s, uri, s.at(uri, "formats [f32"))
             assert {"int8", "q7"} <= await offered(s, uri, s.at(uri, "f32, act8"))
             assert await offered(s, uri, s.at(uri, "letters of")) == set()
-            s.replace(uri, "  security: {", "  \n  security: {")
+            assert {"client", "server"} <= await offered(s, uri, s.at(uri, "client: [results]"))
+            s.replace(uri, "  security: {", "  forbids []\n  \n  security: {")
+            assert "assumed_ranges" in await offered(s, uri, s.at(uri, "forbids []", 9))
             assert "failure_budget:" in await offered(s, uri, s.at(uri, "\n  security", -0))
 
     server.run(story())

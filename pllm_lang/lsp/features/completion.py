@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from pllm_lang.catalog.expr import Apply, ListOf, Ref, Text
 from pllm_lang.catalog.policies import effective
-from pllm_lang.catalog.read.fields import FIELDS
+from pllm_lang.catalog.read.fields import ADVERSARY_KINDS, FIELDS, FORBIDDABLE
 from pllm_lang.catalog.records import AnyRecord, Component, Operator, ParamSpec
 from pllm_lang.ir.words import show_expr
 from pllm_lang.lsp.call import Before, Bracket, before
@@ -36,6 +36,8 @@ _KINDS = {
     "const": Kind.Constant,
 }
 _AFTER = {"using": "component", "under": "policy", "tightens": "policy"}
+_POLICY_WORDS = ("parties", "adversary", "learns", "forbids")
+_NAMED = {"operators": "operator", "components": "component", "policy": "policy", "plan": "plan"}
 _PARTY_WORDS = frozenset({"@", "from", "to"})
 
 
@@ -52,6 +54,8 @@ def _items(view: View, found: Before, offset: int) -> Iterator[types.CompletionI
     inner = found.inner
     if found.words[:1] == ("import",):
         yield from _imports(view, found)
+    elif (decl := _written_in(view, offset)) is not None and found.words and "=" not in found.words:
+        yield from _in_record(view, decl, found, offset)
     elif last in _AFTER and (inner is None or inner.sign == "{"):
         yield from _of_kind(view, _AFTER[last], _operator_before(view, found))
     elif last in _PARTY_WORDS or (inner is not None and inner.sign == "[" and _takes_parties(found)):
@@ -283,6 +287,42 @@ def _parties_written(view: View) -> Iterator[str]:
                     yield clause.party.id
 
 
+# ---- records and policies ----
+
+
+def _written_in(view: View, offset: int) -> syn.Record | syn.Policy | None:
+    """The record or policy whose body the cursor is in."""
+    decl = _around(view, offset)
+    inside = isinstance(decl, syn.Record | syn.Policy) and decl.name.end < offset - decl.at <= decl.end
+    return decl if inside and isinstance(decl, syn.Record | syn.Policy) else None
+
+
+def _in_record(
+    view: View, decl: syn.Record | syn.Policy, found: Before, offset: int
+) -> Iterator[types.CompletionItem]:
+    """What may stand behind the first word of a line: the values that a field allows, parties, what a policy can say."""
+    first, last = found.words[0], found.words[-1]
+    if first in _POLICY_WORDS and isinstance(decl, syn.Policy):
+        if first == "forbids":
+            yield from (types.CompletionItem(word, kind=Kind.EnumMember) for word in FORBIDDABLE)
+        elif first == "adversary" and last == first:
+            yield from (types.CompletionItem(word, kind=Kind.EnumMember) for word in ADVERSARY_KINDS)
+        elif first != "learns" or last == first or ":" not in "".join(found.words):
+            yield from _parties(view, offset)
+        return
+    kind = decl.kind if isinstance(decl, syn.Record) else "policy"
+    field = next((one for one in FIELDS.get(kind, ()) if first == f"{one.name}:"), None)
+    if field is None:
+        return
+    yield from (types.CompletionItem(word, kind=Kind.EnumMember, detail=field.doc) for word in field.allowed)
+    if field.accepts in _NAMED:
+        yield from _of_kind(view, _NAMED[field.accepts])
+    if field.accepts == "boolean":
+        yield from (types.CompletionItem(word, kind=Kind.EnumMember) for word in ("true", "false"))
+    if field.name in ("independent", "hosts", "administered_by", "provider"):
+        yield from _parties(view, offset)
+
+
 def _at_line_start(view: View, offset: int) -> Iterator[types.CompletionItem]:
     decl = _around(view, offset)
     inside = decl is not None and offset <= decl.at + decl.end
@@ -294,6 +334,8 @@ def _at_line_start(view: View, offset: int) -> Iterator[types.CompletionItem]:
         yield from _values(view, offset)
         return
     kind = decl.kind if isinstance(decl, syn.Record) else "policy"
+    if kind == "policy":
+        yield from (types.CompletionItem(word, kind=Kind.Keyword) for word in _POLICY_WORDS)
     written = {item.name.id for item in decl.body if isinstance(item, syn.Field)}
     for field in FIELDS.get(kind, ()):
         if field.name not in written:
