@@ -9,7 +9,8 @@
 
 namespace pllm {
 
-constexpr std::size_t near_bytes = std::size_t(256) << 10;    // a matrix that stays in the second cache between calls
+// Matrices that stay in the second cache between calls: beside the digits and results of one tile, or of many.
+constexpr std::size_t near_single = std::size_t(1) << 20, near_many = std::size_t(256) << 10;
 constexpr long fewest_digits = 128;                          // digit rows that are worth a pass over the weights
 constexpr long small_work = 2000000;                         // products that are not worth waking a thread for
 constexpr long task_outputs = 64;                            // outputs that a thread takes at a time
@@ -104,8 +105,10 @@ template <int Bits, class Done>
 void multiply_part(const Product& product, long panel_index, long row, long digit_rows, long k, long width, std::int32_t* sums,
                    Done& done) {
   const Matrix& matrix = *product.matrix;
+  const bool single = digit_rows <= Isa::rows || digit_rows <= Isa::tall_rows;
+  const bool near = matrix.bytes < (single ? near_single : near_many);
   const Strip strip{step_of(matrix, panel_index, k), product.digits + row * product.stride + k, product.stride, width,
-                    false, matrix.bytes < near_bytes, sums, nullptr, 0};
+                    false, near, sums, nullptr, 0};
   Tiles::multiply<Bits>(strip, digit_rows, done);
 }
 

@@ -21,7 +21,7 @@ struct Strip {
   std::size_t stride;
   long width;  // k's
   bool resume;  // add to the sums that are there
-  bool near;    // the whole matrix is in the second cache: nothing to fetch ahead
+  bool near;    // the weights are in the second cache: nothing to fetch ahead
   std::int32_t* sums;
   const std::int8_t* ahead;  // the chunk that comes next, fetched while this one is used
   long pace;                 // bytes of it that a pass of a tile fetches
@@ -132,7 +132,7 @@ void multiply_strip(Strip strip, long rows, Done& done) {
     strip.pace = strip.near ? 0 : Isa::unrolled * step_bytes;
     return multiply_chunk<Bits>(strip, rows, true, done);
   }
-  const long tiles = (rows + Isa::rows - 1) / Isa::rows;
+  const long tiles = rows <= Isa::tall_rows ? 1 : (rows + Isa::rows - 1) / Isa::rows;
   strip.pace = strip.near ? 0 : (Isa::unrolled * step_bytes + tiles - 1) / tiles;
   for (long left = strip.width; left > 0; left -= chunk) {
     strip.width = left < chunk ? left : chunk;
