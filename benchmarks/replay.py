@@ -3,8 +3,8 @@
     python benchmarks/replay.py [--runs N]
 
 Both are measured in fresh processes, in turns, in processor time, after every module was imported, so that imports count in
-neither and nothing is remembered. Prints the median ratio, its spread, and the sizes of lock and certificate; exit status 1 where replay takes
-more than a quarter.
+neither and nothing is remembered. Prints the median ratio, its spread, and the sizes of lock and certificate; exit status 1
+where replay takes more than a quarter.
 """
 
 from __future__ import annotations
