@@ -36,7 +36,7 @@ from pllm_lang.text.order import arrange
 from pllm_lang.text.read import decode_source
 from pllm_lang.text.source import Source, make_source
 from pllm_lang.text.suppress import suppress
-from pllm_lang.verify.check import PlanReport, check_plan, plan_view
+from pllm_lang.verify.check import PlanReport, check_plan
 from pllm_lang.verify.memory import Memory
 
 
@@ -111,16 +111,16 @@ class Editing:
     def cost(self, snapshot: Snapshot, name: str) -> str:
         from pllm_lang.artifacts.cost import cost_report
         from pllm_lang.artifacts.cost_text import as_text
-        from pllm_lang.verify.proving import proof_of
+        from pllm_lang.cli.proofs import NoSuchPlanError, proof_in
 
         report = next((one for one in snapshot.reports if one.name == name), None)
-        if report is None or report.flow is None or not report.plan.policy:
+        if report is None or report.flow is None:
             return ""
-        view = plan_view(report.plan, report.source_map, snapshot.opened.library, report.plan.policy)
-        if view.policy is None:
+        try:
+            found = proof_in(report, snapshot.opened.library)
+        except NoSuchPlanError:
             return ""
-        proof = proof_of(view, report.flow)
-        return as_text(cost_report(report, proof, snapshot.opened.library, None))
+        return as_text(cost_report(report, found.proof, found.library, found.experiment))
 
 
 def _settings(path: str) -> tuple[Settings, str]:

@@ -38,16 +38,20 @@ def proof_of(target: str) -> Found:
         raise NoSuchPlanError(
             f"{path} does not hold a plan `{name}` that could be read; its plans are: {known}"
         )
-    report = reports[0]
-    experiment = _experiment(checked.opened.library, report)
+    return proof_in(reports[0], checked.opened.library)
+
+
+def proof_in(report: PlanReport, library: Library) -> Found:
+    """The proof of a plan that was checked. Raises NoSuchPlanError where nothing says who takes part in it."""
+    experiment = _experiment(library, report)
     key = (experiment.policy if experiment is not None else "") or report.plan.policy
-    view = plan_view(report.plan, report.source_map, checked.opened.library, key)
+    view = plan_view(report.plan, report.source_map, library, key)
     if view.policy is None or report.flow is None:
         raise NoSuchPlanError(
             f"`{report.name}` is under no policy, so nothing says who its parties are: add `under`"
         )
     proof = proving.proof_of(view, report.flow)
-    return Found(proof, view.policy, experiment, report, checked.opened.library)
+    return Found(proof, view.policy, experiment, report, library)
 
 
 def _experiment(library: Library, report: PlanReport) -> Experiment | None:

@@ -211,7 +211,8 @@ def _register_command(server: PllmServer, name: str, command: Callable[[View, st
         view = await server.looked(uri, "checked")
         if view is None:
             return None
-        text = command(view, plan)
+        pool = server.documents.pool  # where checks run: a proof is made by one at a time
+        text = await asyncio.get_running_loop().run_in_executor(pool, command, view, plan)
         server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
         return text
 
