@@ -88,6 +88,14 @@ def _spread(jobs: int) -> Spread:
     return side_by_side(jobs)
 
 
+def work_in(found: Found) -> int:
+    """What checking the same again costs, in obligations."""
+    from pllm_lang.verify.fixes.trial import work_of
+
+    obligations = sum(len(report.obligations) for report in found.checked.reports)
+    return work_of((source.text for source in found.checked.sources.values()), obligations)
+
+
 def with_tried_fixes(call: Call, found: Found, wanted: Sequence[Finding]) -> tuple[Finding, ...]:
     """`wanted` findings with the fixes that hold, as many as the work of a trial allows."""
     if not wanted:
@@ -98,8 +106,8 @@ def with_tried_fixes(call: Call, found: Found, wanted: Sequence[Finding]) -> tup
 
     opened = found.checked.opened
     proposed = propose(wanted, opened.project, opened.library)
-    work = sum(len(report.obligations) for report in found.checked.reports) + len(call.files)
-    most = min(MAX_TRIALS, MAX_WORK // work)
+    work = work_in(found)
+    most = max(1, min(MAX_TRIALS, MAX_WORK // work))
     texts = {name: found.checked.sources[name].text for name in call.named if name in found.checked.sources}
     return tried(proposed, texts, lambda changed: found_in(call, changed).kept, found.kept, most)
 

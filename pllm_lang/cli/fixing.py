@@ -1,26 +1,26 @@
 """`pllm check --fix`: fixes applied until none is left, to the files of the call and to no other.
 
-Safe fixes are applied together where they do not touch each other, all others one after another. Each is checked before it is
-kept: its finding is gone, no error was added, and a safe one changed nothing else; what does not hold is left alone.
+Fixes are applied together where they do not touch each other and hold together, else one after another. Each is checked before
+it is kept: its finding is gone, no error was added, and a safe one changed nothing else; what does not hold is left alone.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from pllm_lang.cli.answer import Found, chosen_of, found_in
+from pllm_lang.cli.answer import Found, chosen_of, found_in, work_in
 from pllm_lang.cli.call import Call, Wanted
-from pllm_lang.text.edits import in_order
 from pllm_lang.text.finding import Edit, Finding, Fix
 from pllm_lang.text.order import arrange
-from pllm_lang.verify.fixes.registry import propose
-from pllm_lang.verify.fixes.trial import applied, changes_nothing_else, holds, identity
+from pllm_lang.verify.fixes.registry import MAX_PROPOSED, propose
+from pllm_lang.verify.fixes.trial import applied, changes_nothing_else, compatible, holds, identity
 
 MAX_CHECKS = 2_000
-"""Checks of one call of `--fix`; then it stops, and what is left is found as before."""
+MAX_WORK = 400_000
+"""Checks of one call of `--fix`, and obligations checked in them; then it stops, and what is left is found as before."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -40,7 +40,8 @@ class Fixed(msgspec.Struct, frozen=True):
 
 
 class _State(msgspec.Struct):
-    """`texts` of the files that may change, as they are now; `refused` are fixes that did not hold."""
+    """`texts` of the files that may change, as they are now; `refused` are fixes that did not hold, `spent` findings for which
+    none is left."""
 
     call: Call
     wanted: Wanted
@@ -49,7 +50,9 @@ class _State(msgspec.Struct):
     found: Found
     titles: list[str] = []
     refused: set[tuple[str, str, str]] = set()
+    spent: set[tuple[str, str, int, str]] = set()
     checks: int = 1
+    apart: bool = False
 
 
 def fix_call(call: Call, wanted: Wanted, unsafe: bool) -> Fixed:
@@ -58,8 +61,11 @@ def fix_call(call: Call, wanted: Wanted, unsafe: bool) -> Fixed:
     sources = found.checked.sources
     texts = {name: sources[name].text for name in call.named if name in sources}
     state = _State(call, wanted, unsafe, dict(texts), found)
-    while state.checks < MAX_CHECKS and (_fix_safe(state) or _fix_one(state)):
-        pass
+    most = min(MAX_CHECKS, MAX_WORK // work_in(found))
+    while state.checks <= most:
+        fixable = list(_fixable(state))
+        if not (_fix_together(state, fixable) or _fix_one(state, fixable, most)):
+            break
     changes = [
         Change(path, old, state.texts[path]) for path, old in texts.items() if state.texts[path] != old
     ]
@@ -69,44 +75,68 @@ def fix_call(call: Call, wanted: Wanted, unsafe: bool) -> Fixed:
 
 def _fixable(state: _State) -> Iterator[tuple[Finding, Fix]]:
     opened = state.found.checked.opened
-    chosen = chosen_of(state.call, state.found.kept, state.wanted)
-    for finding in propose(arrange(chosen), opened.project, opened.library):
+    for finding in propose(_window(state), opened.project, opened.library):
         for fix in finding.fixes:
             if (fix.safe or state.unsafe) and _key(finding, fix) not in state.refused:
                 yield finding, fix
+
+
+def _window(state: _State) -> list[Finding]:
+    """The next findings that fixes are sought for."""
+    chosen = arrange(chosen_of(state.call, state.found.kept, state.wanted))
+    return [finding for finding in chosen if identity(finding) not in state.spent][:MAX_PROPOSED]
 
 
 def _key(finding: Finding, fix: Fix) -> tuple[str, str, str]:
     return finding.code, finding.message, fix.title
 
 
-def _fix_safe(state: _State) -> bool:
-    """All safe fixes that do not touch each other at once; False where there are none, or they do not hold together."""
-    pairs = [(finding, fix) for finding, fix in _fixable(state) if fix.safe]
+def _fix_together(state: _State, fixable: list[tuple[Finding, Fix]]) -> bool:
+    """Fixes that do not touch each other at once: the first of every finding, else the safe ones. False where there are none,
+    or they do not hold together; the first that fails is the last that is tried with unsafe ones."""
+    if state.unsafe and not state.apart:
+        firsts = {identity(finding): (finding, fix) for finding, fix in reversed(fixable)}
+        if _try_some(state, fixable, list(reversed(firsts.values()))):
+            return True
+        state.apart = True
+    return _try_some(state, fixable, [(finding, fix) for finding, fix in fixable if fix.safe])
+
+
+def _try_some(
+    state: _State, fixable: list[tuple[Finding, Fix]], pairs: Sequence[tuple[Finding, Fix]]
+) -> bool:
     chosen: list[tuple[Finding, Fix]] = []
     edits: list[Edit] = []
     for finding, fix in pairs:
-        if _compatible([*edits, *fix.edits]):
+        if compatible([*edits, *fix.edits]):
             chosen.append((finding, fix))
             edits += fix.edits
-    if len(chosen) < 2 or not _try(state, chosen, tuple(edits)):
+    if len(chosen) < 2 or not _try(state, fixable, chosen, tuple(edits)):
         return False
     state.titles += list(dict.fromkeys(fix.title for _, fix in chosen))
     return True
 
 
-def _fix_one(state: _State) -> bool:
-    for finding, fix in list(_fixable(state)):
-        if state.checks >= MAX_CHECKS:
+def _fix_one(state: _State, fixable: list[tuple[Finding, Fix]], most: int) -> bool:
+    """One fix; where none of the window holds, on to the findings behind it. False where there are none."""
+    window = _window(state)
+    for finding, fix in fixable:
+        if state.checks > most:
             return False
-        if _try(state, [(finding, fix)], fix.edits):
+        if _try(state, fixable, [(finding, fix)], fix.edits):
             state.titles.append(fix.title)
             return True
         state.refused.add(_key(finding, fix))
-    return False
+    state.spent |= {identity(finding) for finding in window}
+    return bool(window)
 
 
-def _try(state: _State, pairs: Sequence[tuple[Finding, Fix]], edits: tuple[Edit, ...]) -> bool:
+def _try(
+    state: _State,
+    fixable: Sequence[tuple[Finding, Fix]],
+    pairs: Sequence[tuple[Finding, Fix]],
+    edits: tuple[Edit, ...],
+) -> bool:
     """Take the edits over where all of their fixes hold; safe ones must change nothing else, unless unsafe ones are asked for."""
     changed = applied(edits, state.texts)
     if changed is None:
@@ -117,18 +147,11 @@ def _try(state: _State, pairs: Sequence[tuple[Finding, Fix]], edits: tuple[Edit,
     if not all(holds(finding, edits, before, after.kept) for finding, _ in pairs):
         return False
     fixes = {fix for _, fix in pairs}
-    own = {identity(one) for one, fix in _fixable(state) if fix in fixes}
+    own = {identity(one) for one, fix in fixable if fix in fixes}
     if not state.unsafe and not changes_nothing_else(edits, before, after.kept, own):
         return False
     state.texts, state.found = texts, after
     return True
-
-
-def _compatible(edits: Iterable[Edit]) -> bool:
-    by_file: dict[str, list[Edit]] = {}
-    for edit in edits:
-        by_file.setdefault(edit.span.file, []).append(edit)
-    return all(in_order(own) is not None for own in by_file.values())
 
 
 def diff_text(change: Change) -> str:

@@ -23,6 +23,8 @@ from pllm_lang.text.source import Source
 
 FIXES = True
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+ROOT = "%SRCROOT%"
+"""What relative places hang on: the folder of the call, by the name that readers of logs know."""
 HOME = "https://github.com/pllm-lang/pllm-lang"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _KINDS = {"comment": "inSource", "baseline": "external"}
@@ -48,7 +50,7 @@ def render(told: Told) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
-        "originalUriBaseIds": {"ROOT": {"description": {"text": "the folder of the call"}}},
+        "originalUriBaseIds": {ROOT: {"description": {"text": "the folder of the call"}}},
         "artifacts": [{"location": _location(file)} for file in sorted({*map(relative, told.files)})],
         "results": results,
     }
@@ -141,7 +143,7 @@ def _location(file: str) -> dict[str, str]:
         return {"uri": "file://" + quote(file)}
     if file.startswith("../"):
         return {"uri": quote(file)}
-    return {"uri": quote(file), "uriBaseId": "ROOT"}
+    return {"uri": quote(file), "uriBaseId": ROOT}
 
 
 def _region(span: Span, source: Source | None) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
 from typing import NamedTuple
 
 from pllm_lang.catalog.library import Library
@@ -35,20 +35,26 @@ class Found(NamedTuple):
 
 def step_at(around: Around) -> Found | None:
     """The step that the finding lies in."""
+    decl, stmt = statement_at(around)
+    return Found(decl, stmt) if decl is not None and isinstance(stmt, syn.Step) else None
+
+
+def statement_at(around: Around) -> tuple[syn.Plan | syn.Block | None, syn.Stmt | None]:
+    """The innermost statement that the finding lies in, and the declaration around it."""
     at = around.finding.span.start
     for decl in around.module.file.decls:
-        if isinstance(decl, syn.Plan | syn.Block) and decl.at <= at < decl.at + decl.end:
-            return next((Found(decl, step) for step in steps(decl.body) if _holds(step, at)), None)
-    return None
+        if isinstance(decl, syn.Plan | syn.Block) and _holds(decl, at):
+            return decl, _innermost(decl.body, at)
+    return None, None
 
 
-def steps(body: tuple[syn.Stmt, ...]) -> Iterator[syn.Step]:
-    """All steps of a body, those of its stages and repeats too, in order."""
-    for stmt in body:
-        if isinstance(stmt, syn.Step):
-            yield stmt
-        elif isinstance(stmt, syn.Repeat | syn.Stage):
-            yield from steps(stmt.body)
+def _innermost(body: tuple[syn.Stmt, ...], at: int) -> syn.Stmt | None:
+    """Statements of a body stand in order, so that the one around a place is found by halving."""
+    index = bisect_right(body, at, key=lambda stmt: stmt.at) - 1
+    stmt = body[index] if index >= 0 else None
+    if stmt is None or not _holds(stmt, at):
+        return None
+    return (_innermost(stmt.body, at) or stmt) if isinstance(stmt, syn.Repeat | syn.Stage) else stmt
 
 
 def _holds(anchor: syn.Anchor, at: int) -> bool:

@@ -18,6 +18,9 @@ from pllm_lang.verify.fixes.around import Around
 MAX_FIXES = 4
 """Proposals for one finding."""
 
+MAX_PROPOSED = 200
+"""Findings of one call, in the order given, that fixes are sought for; the others keep those that they came with."""
+
 NO_KINDS = frozenset({"__init__", "around", "registry", "trial", "moved"})
 
 
@@ -33,9 +36,9 @@ def propose(findings: Iterable[Finding], project: Project, library: Library) -> 
     """The findings with the fixes that might end them, behind those that they have already."""
     modules = {module.source.name: module for module in project.modules.values()}
     done: list[Finding] = []
-    for finding in findings:
+    for number, finding in enumerate(findings):
         module = modules.get(finding.span.file)
-        if module is None or not module.path:
+        if module is None or not module.path or number >= MAX_PROPOSED:
             done.append(finding)
             continue
         fixes = dict.fromkeys((*finding.fixes, *_proposals(Around(finding, module, library))))

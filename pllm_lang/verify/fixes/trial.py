@@ -21,6 +21,9 @@ Check = Callable[[dict[str, str]], Iterable[Finding]]
 MAX_TRIALS = 24
 """Checks that one call of `tried` makes; later proposals are dropped, and come again once earlier ones are done."""
 
+MAX_TOGETHER = 500
+"""Safe fixes that are tried in one check."""
+
 Place = tuple[str, str, int]
 
 
@@ -33,7 +36,8 @@ def tried(
 ) -> tuple[Finding, ...]:
     """The findings, each with its fixes that hold. `before` are all findings of the texts, where `findings` are not all."""
     everything = findings if before is None else before
-    known: dict[Fix, Fix | None] = {}
+    known: dict[Fix, Fix | None] = {**together(findings, texts, check, everything)}
+    most += len(known)
     done: list[Finding] = []
     for finding in findings:
         kept: list[Fix] = []
@@ -47,6 +51,41 @@ def tried(
                 kept.append(held)
         done.append(msgspec.structs.replace(finding, fixes=tuple(kept)) if finding.fixes else finding)
     return tuple(done)
+
+
+def together(
+    findings: Sequence[Finding], texts: Mapping[str, str], check: Check, before: Sequence[Finding]
+) -> dict[Fix, Fix]:
+    """Safe fixes that do not touch each other, tried at once: all of them, or none where one does not hold."""
+    chosen: dict[Fix, Finding] = {}
+    edits: list[Edit] = []
+    for finding in findings:
+        for fix in finding.fixes:
+            if len(chosen) >= MAX_TOGETHER:
+                break
+            if fix.safe and fix not in chosen and compatible([*edits, *fix.edits]):
+                chosen[fix] = finding
+                edits += fix.edits
+    changed = applied(edits, texts) if len(chosen) > 1 else None
+    if changed is None:
+        return {}
+    after = tuple(check(changed))
+    own = {identity(one) for one in findings if not chosen.keys().isdisjoint(one.fixes)}
+    hold = all(holds(finding, edits, before, after) for finding in chosen.values())
+    return {fix: fix for fix in chosen} if hold and changes_nothing_else(edits, before, after, own) else {}
+
+
+def compatible(edits: Iterable[Edit]) -> bool:
+    """Whether edits of one or several files can be made together."""
+    by_file: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.span.file, []).append(edit)
+    return all(in_order(own) is not None for own in by_file.values())
+
+
+def work_of(texts: Iterable[str], obligations: int) -> int:
+    """How much a check has to do, in obligations; reading some twenty characters costs what judging one does."""
+    return 1 + obligations + sum(map(len, texts)) // 20
 
 
 def judged(
