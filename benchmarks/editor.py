@@ -176,7 +176,7 @@ def memory(edits: int) -> bool:
 
 
 def grow(edits: int) -> None:
-    plan = Path(__file__).resolve().parent / "data" / "plan_200.pllm"
+    plan = Path(__file__).resolve().parent.parent / "examples" / "first_look.pllm"
     typist = Typist(plan.read_text(encoding="utf-8"))
     for number, press in enumerate(typist.presses(edits)):
         press()

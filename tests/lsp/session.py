@@ -15,7 +15,7 @@ from pytest_lsp import client_capabilities as capabilities_of
 
 CLIENTS = ("visual_studio_code", "neovim", "emacs")
 SERVER = [sys.executable, "-m", "pllm_lang.cli.main", "lsp"]
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Session:

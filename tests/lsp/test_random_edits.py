@@ -34,7 +34,7 @@ def test_random_edits_end_with_what_a_fresh_check_says(tmp_path: Path, editor: s
                 assert said == sorted(places(path, model))
             assert not [one for one in s.client.messages if "failed" in one.message]
 
-    run(story(), 120)
+    run(story())
 
 
 def edit(s: Session, uri: str, model: Buffer, chosen: random.Random) -> None:
