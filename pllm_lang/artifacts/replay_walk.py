@@ -502,20 +502,23 @@ def _stored(view: _View, position: int, fact: Fact) -> Fact:
 
 def _stated(walked: Walked, number: int, shown: list[Fact]) -> list[Fact]:
     """The narrowest that the certificate states of this step's results and that follows from what was worked out; the walk
-    goes on with the statement."""
-    best: tuple[Fraction, int, list[Fact]] | None = None
+    goes on with the statement. All that follow count as used: a wider one may be of a turn of which replay knows more than
+    the verifier did."""
+    best: tuple[Fraction, list[Fact]] | None = None
     for place, rows in enumerate(walked.stated[number]):
         known = [_claimed(row, fact, number) for row, fact in zip(rows, shown, strict=False)]
         follows = [fact for fact in known if fact is not None]
+        if not len(rows) == len(shown) == len(follows):
+            continue
+        walked.used.add((number, place))
         width = sum((n.largest(fact.range) or Fraction(0) for fact in follows), Fraction(0))
-        if len(rows) == len(shown) == len(follows) and (best is None or width < best[0]):
-            best = width, place, follows
+        if best is None or width < best[0]:
+            best = width, follows
     if best is None:
         raise ReplayError(
             "certificate.facts", "no statement about its results follows from its operands", f"step {number}"
         )
-    walked.used.add((number, best[1]))
-    return best[2]
+    return best[1]
 
 
 def _claimed(row: Row, shown: Fact, number: int) -> Fact | None:
