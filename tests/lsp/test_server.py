@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ class Slow(Failing):
     def checked(self, asked: Asked) -> Snapshot:
         self.seen.append(asked.text.strip())
         while asked.text.startswith("old"):
+            time.sleep(0.002)
             asked.tick()
         return Snapshot(None, (), (), ())  # type: ignore[arg-type]
 
@@ -183,8 +185,6 @@ def test_talking_over_a_socket() -> None:
 
 
 def connected(port: int) -> socket.socket:
-    import time
-
     for _ in range(600):
         try:
             return socket.create_connection(("127.0.0.1", port))
