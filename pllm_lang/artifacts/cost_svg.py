@@ -1,6 +1,6 @@
 """What a plan costs, as a picture: for each stage the parties as lanes, an arrow a link, and the numbers beside it.
 
-SVG without scripts and without anything loaded, light and dark, 1100 pixels wide; letters of 13 pixels and more. Texts are
+SVG without scripts and without anything loaded, light and dark, 960 pixels wide; letters of 13 pixels and more. Texts are
 cut to the room that they have, letter by letter as wide as they are in the widest of the fonts named.
 """
 
@@ -15,8 +15,8 @@ import msgspec
 from pllm_lang.artifacts.cost_report import Amount, CostReport, Link, Memory
 from pllm_lang.artifacts.cost_text import heading, in_units
 
-WIDTH = 1100
-LEFT, LANES, NUMBERS, BAR, RIGHT = 30, 420, 480, 870, 1070
+WIDTH = 960
+LEFT, LANES, NUMBERS, BAR, RIGHT = 30, 380, 430, 760, 930
 ROW = 28
 WIDEST = "MWmw@%…"
 PLAIN, STAGE, TITLE = 1.0, 1.3, 1.75
@@ -61,7 +61,7 @@ def as_svg(report: CostReport) -> str:
                 LEFT,
                 56,
                 "Bytes of the values sent; rounds at most; solid arrows online, dashed offline.",
-                RIGHT,
+                RIGHT - LEFT,
                 "soft",
             ),
             *body,
@@ -129,9 +129,9 @@ def _numbers(link: Link, y: int, most: int) -> Iterator[str]:
     kind = "offline" if link.phase == "offline" else "online"
     size = in_units(link.bytes).strip(" ()") or f"{link.bytes} B"
     messages = f"{link.messages} message{'s' if link.messages != 1 else ''}"
-    yield _text(NUMBERS, y + 19, link.phase, 60, "soft")
-    yield _text(NUMBERS + 72, y + 19, messages, 190, "plain")
-    yield _text(BAR - 20, y + 19, size, 110, "plain", anchor="end")
+    yield _text(NUMBERS, y + 19, link.phase, 70, "soft")
+    yield _text(NUMBERS + 72, y + 19, messages, 150, "plain")
+    yield _text(BAR - 20, y + 19, size, 86, "plain", anchor="end")
     width = (RIGHT - BAR) * link.bytes / most
     yield f'<rect class="{kind} bar" x="{BAR}" y="{y + 8}" width="{width:.1f}" height="13" rx="2"/>'
 

@@ -46,7 +46,7 @@ p { margin: 0 0 16px; color: var(--soft); }
 table { border-collapse: collapse; width: 100%; table-layout: fixed; font-size: 14px; }
 th, td { border-bottom: 1px solid var(--line); padding: 7px 10px 7px 0; text-align: left; vertical-align: top; }
 th { color: var(--soft); font-size: 12px; font-weight: 600; }
-.subject { width: 24%; } .level { width: 100px; } .times { width: 84px; } .where { width: 24%; }
+.subject { width: 27%; } .level { width: 100px; } .times { width: 84px; } .where { width: 24%; }
 td.times, th.times { text-align: right; padding-right: 20px; font-variant-numeric: tabular-nums; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 13px; }
 .pill { border-radius: 10px; padding: 2px 9px; font-size: 12px; font-weight: 600; white-space: nowrap; }
@@ -54,6 +54,7 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 13px
 .assumed { color: var(--assumed); background: var(--assumed-ground); }
 .missing { color: var(--missing); background: var(--missing-ground); }
 .place { display: block; color: var(--soft); font-size: 12px; }
+.at { display: inline-block; }
 ul.asked { color: var(--soft); margin: 0; padding-left: 20px; }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -123,10 +124,13 @@ def _row(row: Row, placed: bool) -> str:
 
 
 def _where(row: Row) -> str:
-    places = [f"{place.file}:{place.line}:{place.column}" for place in row.places[:MAX_PLACES]]
+    places = [
+        f'{_text(place.file)}<span class="at">:{place.line}:{place.column}</span>'
+        for place in row.places[:MAX_PLACES]
+    ]
     left = len(row.places) - MAX_PLACES
     places += [f"and {left} more"] if left > 0 else []
-    return "<td>" + "".join(f'<span class="place">{_text(place)}</span>' for place in places) + "</td>"
+    return "<td>" + "".join(f'<span class="place">{place}</span>' for place in places) + "</td>"
 
 
 def _not_asked(coverage: Coverage) -> Iterator[str]:

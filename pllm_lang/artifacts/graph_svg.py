@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from pllm_lang.artifacts.graph import Graph, Row
 from pllm_lang.text.visible import visible, width
 
-WIDTH = 1280
+WIDTH = 960
 FONT = 13
 SMALL = 12
 """Sizes of text in pixels; nothing is smaller."""

@@ -61,7 +61,8 @@ window.addEventListener('load', () => {
       wrong.push(`overlap: ${texts[i].text} | ${texts[j].text}`);
   }
   const found = {texts: texts.length, wrong: wrong.slice(0, 20), width: document.documentElement.scrollWidth,
-    ground: ground(document.body)};
+    ground: ground(document.body),
+    images: [...document.images].map(e => ({src: e.getAttribute('src'), width: e.clientWidth, natural: e.naturalWidth}))};
   const out = document.createElement('pre'); out.id = 'measured'; out.textContent = JSON.stringify(found);
   document.body.append(out);
 });
@@ -70,18 +71,23 @@ window.addEventListener('load', () => {
 
 
 def measured(text: str, folder: Path, *, dark: bool = False) -> dict[str, Any]:
-    """`texts` is how many pieces of text there are, `wrong` what is wrong with them, `width` what the page needs."""
+    """`texts` is how many pieces of text there are, `wrong` what is wrong with them, `width` what the page needs, `images`
+    which pictures it shows and how wide."""
+    return measured_in_place(_page(text), folder / "page.html", folder / "profile", dark=dark)
+
+
+def measured_in_place(text: str, page: Path, profile: Path, *, dark: bool = False) -> dict[str, Any]:
+    """The text is written to `page`, beside what it loads."""
     browser = shutil.which("chromium")
     assert browser is not None, "Debian's chromium is needed; .ci/install-system installs it"
-    page = folder / "page.html"
     script = (
         _SCRIPT.replace("SMALLEST", str(SMALLEST))
         .replace("CONTRAST", str(CONTRAST))
         .replace("WIDTH", str(WIDTH))
     )
-    page.write_text(_page(text).replace("</body>", script + "</body>"), encoding="utf-8")
+    page.write_text(text.replace("</body>", script + "</body>"), encoding="utf-8")
     call = [
-        browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}",
+        browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}",
         f"--window-size={WIDTH},2000", "--virtual-time-budget=5000", f"--blink-settings=preferredColorScheme={0 if dark else 1}",
         "--dump-dom", page.as_uri(),
     ]  # fmt: skip

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pllm_lang.artifacts.graph_svg import WIDTH
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.system
 
@@ -54,12 +56,12 @@ def seen(tmp_path: Path, target: str, dark: bool) -> dict[str, object]:
 def test_no_text_overlaps_or_is_clipped_or_small(target: str, tmp_path: Path) -> None:
     found = seen(tmp_path, target, dark=False)
     texts: list[dict[str, float]] = found["texts"]  # type: ignore[assignment]
-    assert found["width"] == 1280
+    assert found["width"] == WIDTH
     assert len(texts) > 5
     for text in texts:
         assert text["size"] >= 11
         assert text["x"] >= 0
-        assert text["right"] <= 1280
+        assert text["right"] <= WIDTH
         assert text["bottom"] <= found["height"]  # type: ignore[operator]
     for k, one in enumerate(texts):
         for other in texts[k + 1 :]:
