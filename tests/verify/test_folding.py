@@ -16,6 +16,7 @@ from pllm_lang.verify.check import check_plan, plan_view
 from pllm_lang.verify.narrations import plan as proving
 from pllm_lang.verify.narrations.material import needs
 from pllm_lang.verify.narrations.plan import Proof
+from tests.verify import random_turns
 
 HEAD = """pllm 1
 import std.formats [int8, ring64, ring32]
@@ -86,10 +87,10 @@ plan once under single_evaluator {
 PLANS = {"layers": LAYERS, "shares": SHARES, "swapped": SWAPPED, "public at first": FIRST_TURN_ONLY}
 
 
-def proofs(text: str, turns: int) -> tuple[Proof, Proof]:
+def proofs(text: str, turns: int, head: str = HEAD) -> tuple[Proof, Proof]:
     """The plan's proof with folded turns, and with all of them."""
     path = str(Path("plan.pllm").resolve())
-    opened = open_project([path], str(Path.cwd()), {path: HEAD + text.replace("TURNS", str(turns))})
+    opened = open_project([path], str(Path.cwd()), {path: head + text.replace("TURNS", str(turns))})
     module = opened.project.modules[opened.project.main[0]]
     decl = next(decl for decl in module.file.decls if isinstance(decl, syn.Plan))
     lowered = lower_plan(opened.project, opened.library, module.name, decl)
@@ -137,3 +138,47 @@ def test_turns_that_begin_otherwise_prove_nothing() -> None:
     folded, _ = proofs(SWAPPED, 8)
     assert folded.composed[0].folds
     assert not holds(folded)
+
+
+DELAYED = """
+plan delayed under four {
+  input m: ring64[2] from p0 where abs(m) <= 1
+  input n: ring64[2] from p0 where abs(n) <= 1
+  input a: ring64[2] from client where abs(a) <= 1
+  input b: ring64[2] from client where abs(b) <= 1
+  x = share(a) using additive_share
+  y = share(b) using additive_share
+  repeat i in 0..<TURNS carrying [x, y, m, n] {
+    _z = add(x, m) using padded_add
+    k = same(m)
+    m = same(n)
+    n = same(k)
+    x = same(y)
+    y = same(y)
+  }
+  output m to p0
+}
+"""
+
+
+def test_a_mask_handed_on_and_used_in_every_turn_is_none() -> None:
+    """The second turn alone uses `y` once; the third uses it again."""
+    folded, whole = proofs(DELAYED, 6, random_turns.HEAD)
+    assert folded.composed[0].again
+    assert not holds(folded)
+    assert not proved(whole)
+
+
+@pytest.mark.parametrize("seed", [*range(20), 64, 155, 172, 193, 238, 270])
+def test_random_turns_prove_no_more_than_all_of_them(seed: int) -> None:
+    """The last six were accepted once, for values that are handed on as they are, or a turn later."""
+    folded, whole = proofs(random_turns.random_plan(seed), 6, random_turns.HEAD)
+    assert proved(whole) or not holds(folded)
+
+
+def test_some_random_turns_are_proved_by_one() -> None:
+    proofs_by_one = [
+        holds(proofs(random_turns.random_plan(seed), 6, random_turns.HEAD)[0]) for seed in range(20)
+    ]
+    assert True in proofs_by_one
+    assert False in proofs_by_one

@@ -48,7 +48,8 @@ class Composed(msgspec.Struct, frozen=True):
 
     `shared_state` is a state that lies in pieces, -1 where there is none; `incomplete` says that steps are missing.
     `folds` pairs the values that go into a turn which stands for later ones with those that it hands on; () where every
-    turn is there. `unlike` says that turns were folded that do not begin alike: then the composition proves nothing.
+    turn is there. `again` are values that turns which are not there read as well. `unlike` says that turns were folded
+    that do not begin alike: then the composition proves nothing.
     """
 
     stage: str
@@ -60,6 +61,7 @@ class Composed(msgspec.Struct, frozen=True):
     incomplete: bool = False
     folds: tuple[tuple[str, str], ...] = ()
     unlike: bool = False
+    again: tuple[str, ...] = ()
 
 
 def compose(
@@ -90,6 +92,7 @@ def compose(
             under_way.incomplete,
             tuple(under_way.folds),
             under_way.unlike,
+            tuple(sorted(under_way.again)),
         )
 
 
@@ -289,14 +292,27 @@ WALKED = 2
 def _last_turn(stage: UnderWay, repeat: Repeat, turns: int) -> None:
     """One turn for `turns` of them: what it hands on has to be like what it began with, so that the next is like it."""
     before = [(stage.values[c.inner], stage.types[c.inner]) for c in repeat.carried]
-    outer, stage.times = stage.times, stage.times * turns
+    start, outer, stage.times = len(stage.instances), stage.times, stage.times * turns
     _turn(stage, repeat)
     stage.times = outer
+    stage.again |= _read_again(stage, repeat, start, [held.name for held, _ in before])
     for carried, (held, type_) in zip(repeat.carried, before, strict=True):
         after = stage.values[carried.inner]
         if _status(stage, held) != _status(stage, after) or type_ != stage.types[carried.inner]:
             stage.unlike = True
         stage.folds.append((held.name, after.name))
+
+
+def _read_again(stage: UnderWay, repeat: Repeat, start: int, begun: list[str]) -> set[str]:
+    """Values that this turn hands on and that it does not just make for the next: older ones, such as it reads itself or
+    gives away, and one that the next turn gets under two names where this one had two values."""
+    turn = stage.instances[start:]
+    made = {value for one in turn for _, value in one.outputs}
+    read = {value for one in turn for _, value in one.inputs} | {name for name, _ in stage.outputs}
+    handed = [stage.values[carried.inner].name for carried in repeat.carried]
+    pairs = set(zip(begun, handed, strict=True))
+    twice = {name for name in handed if len([1 for _, after in pairs if after == name]) > 1}
+    return {name for name in handed if name not in made or name in read} | twice
 
 
 def _status(stage: UnderWay, held: Held) -> tuple[object, ...]:

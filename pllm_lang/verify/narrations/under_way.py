@@ -72,6 +72,7 @@ class UnderWay:
         self.assumed: dict[str, None] = {}
         self.folding, self.times = folding, 1
         self.folds: list[tuple[str, str]] = []
+        self.again: set[str] = set()
         self.unlike = False
         self.members: dict[int, Callable[[int], Held]] = {}
         self.shared_state = -1

@@ -83,7 +83,7 @@ def view_of(stage: Composed, coalition: frozenset[str]) -> View:
         text = "a shared state is read and written beside results that round, which no proof covers"
         return View(members, Verdict.UNPROVED, reason=text)
     if stage.folds:
-        return prove_by_parts(stage.whole, coalition, folds=stage.folds)
+        return prove_by_parts(stage.whole, coalition, folds=stage.folds, again=stage.again)
     short = len(stage.whole.instances) <= MAX_INLINED
     view = (prove_composed_view if short else prove_by_parts)(stage.whole, coalition)
     if view.verdict is Verdict.PROVED and view.reason != BY_PARTS and not _sound_text(stage):

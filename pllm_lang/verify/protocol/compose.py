@@ -76,16 +76,18 @@ def prove_by_parts(
     coalition: frozenset[str],
     allowed: Sequence[ir.Expr] = (),
     folds: Sequence[tuple[str, str]] = (),
+    again: Sequence[str] = (),
 ) -> View:
     """Each protocol by its own proof, or unproved: for a composition that is too long to be looked at as
     one text.
 
     `folds`: values that go into a stretch of instances which stands for many equal ones, each with the value that it
     hands on in its place. The rule looks at one instance at a time, at where its operands lie and whether they are fresh,
-    known or used again; where both values of every pair agree in that, the next stretch is proved like this one.
+    known or used again; where both values of every pair agree in that, the next stretch is proved like this one. `again`:
+    values that a stretch which is not there reads as well.
     """
     members = tuple(sorted(coalition))
-    if _by_parts(whole, coalition, allowed, CONDITIONS, folds):
+    if _by_parts(whole, coalition, allowed, CONDITIONS, folds, again):
         return View(members, Verdict.PROVED, reason=BY_PARTS)
     return View(members, Verdict.UNPROVED, reason="not every protocol has a proof of its own here")
 
@@ -96,10 +98,11 @@ def _by_parts(
     allowed: Sequence[ir.Expr],
     conditions: frozenset[str],
     folds: Sequence[tuple[str, str]] = (),
+    again: Sequence[str] = (),
 ) -> bool:
     fresh = {i.name for i in whole.inputs if i.fresh}
     uses = Counter(value for instance in whole.instances for _, value in instance.inputs)
-    uses += Counter(o.name for o in whole.outputs)
+    uses += Counter(o.name for o in whole.outputs) + Counter(again)
     if any(instance.draws for instance in whole.instances) or not _fits(whole):
         return False
     silent = {id(one.protocol): one.protocol for one in whole.instances}  # equal protocols are mostly one
@@ -116,6 +119,8 @@ def _by_parts(
         fresh |= {outputs[name] for name in view.fresh}
     if any((first in fresh) != (last in fresh) for first, last in folds):
         return False
+    if any(first in fresh and uses[first] == 1 and last in again for first, last in folds):
+        return False  # used once in this stretch, and what stands for it in the next is used before or after
     return _nothing_on_the_way(whole, coalition, allowed, conditions, folds)
 
 
