@@ -43,7 +43,11 @@ def _height(html: str) -> int:
     assert browser is not None, "Debian's chromium is needed"
     with tempfile.TemporaryDirectory() as private:
         page = Path(private) / "page.html"
-        page.write_text(re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", html).replace("</body>", _MEASURE + "</body>"))
+        page.write_text(
+            re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", html).replace(
+                "</body>", _MEASURE + "</body>"
+            )
+        )
         done = subprocess.run(
             [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={private}/profile",
              f"--window-size={WIDTH},2000", "--dump-dom", page.as_uri()],

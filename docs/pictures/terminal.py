@@ -35,7 +35,9 @@ STYLE = (
     f"text {{ font: {FONT}px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; white-space: pre; fill: {INK}; }} "
     ".b { font-weight: bold; } .i { font-style: italic; }"
 )
-CONFIGURATION = "set -g status off\nset -g default-terminal tmux-256color\nset -ga terminal-overrides ',*:Tc'\n"
+CONFIGURATION = (
+    "set -g status off\nset -g default-terminal tmux-256color\nset -ga terminal-overrides ',*:Tc'\n"
+)
 
 
 class Run(NamedTuple):
@@ -58,7 +60,9 @@ def screen(command: str, folder: Path, lines: int, more: Mapping[str, str]) -> T
         subprocess.run(start, env=environment, cwd=folder, check=True)
         try:
             subprocess.run([*tmux, "wait-for", "done"], check=True, timeout=300)
-            cells = subprocess.run([*tmux, "capture-pane", "-e", "-N", "-p"], capture_output=True, check=True, text=True)
+            cells = subprocess.run(
+                [*tmux, "capture-pane", "-e", "-N", "-p"], capture_output=True, check=True, text=True
+            )
         finally:
             subprocess.run([*tmux, "kill-server"], check=True)
     shown = cells.stdout.split("\n")

@@ -22,13 +22,15 @@ _SCRIPT = """
 <script>
 window.addEventListener('load', () => {
   const texts = [], wrong = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const roots = [...document.querySelectorAll('ROOTS')];
+  function* nodes() { for (const root of roots) { const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    for (let node; node = walker.nextNode();) yield node; } }
   const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);
   const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
     return .2126 * r + .7152 * g + .0722 * b; };
   const ground = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
     if (c.length == 3 || c[3] > 0) return c.slice(0, 3); } return [255, 255, 255]; };
-  for (let node; node = walker.nextNode();) {
+  for (const node of nodes()) {
     const host = node.parentElement, style = getComputedStyle(host);
     if (!node.data.trim() || style.visibility == 'hidden' || ['SCRIPT', 'STYLE', 'title', 'desc'].includes(host.tagName)) continue;
     const range = document.createRange(); range.selectNodeContents(node);
@@ -47,7 +49,10 @@ window.addEventListener('load', () => {
         wrong.push(`outside: ${node.data.trim()}`);
       for (let e = host; e && e.clientWidth !== undefined && !e.ownerSVGElement; e = e.parentElement) {
         const s = getComputedStyle(e), c = e.getBoundingClientRect();
-        if (s.overflowX != 'visible' && s.display != 'inline' && (box.right > c.right + 1 || box.bottom > c.bottom + 1))
+        if (s.display == 'inline') continue;
+        // What has to be scrolled sideways is cut; a column that scrolls down is how pages are read.
+        const down = ['hidden', 'clip'].includes(s.overflowY) && e !== document.body && box.bottom > c.bottom + 1;
+        if (down || (s.overflowX != 'visible' && box.right > c.right + 1))
           wrong.push(`clipped: ${node.data.trim()}`);
       }
       texts.push({box, text: node.data.trim(), node});
@@ -76,14 +81,17 @@ def measured(text: str, folder: Path, *, dark: bool = False) -> dict[str, Any]:
     return measured_in_place(_page(text), folder / "page.html", folder / "profile", dark=dark)
 
 
-def measured_in_place(text: str, page: Path, profile: Path, *, dark: bool = False) -> dict[str, Any]:
-    """The text is written to `page`, beside what it loads."""
+def measured_in_place(
+    text: str, page: Path, profile: Path, *, dark: bool = False, roots: str = "body"
+) -> dict[str, Any]:
+    """The text is written to `page`, beside what it loads; `roots` selects the elements whose texts are measured."""
     browser = shutil.which("chromium")
     assert browser is not None, "Debian's chromium is needed; .ci/install-system installs it"
     script = (
         _SCRIPT.replace("SMALLEST", str(SMALLEST))
         .replace("CONTRAST", str(CONTRAST))
         .replace("WIDTH", str(WIDTH))
+        .replace("ROOTS", roots)
     )
     page.write_text(text.replace("</body>", script + "</body>"), encoding="utf-8")
     call = [

@@ -83,5 +83,7 @@ def test_it_says_what_the_check_says(name: str) -> None:
 
 def test_the_report_says_what_coverage_says() -> None:
     picture = (PICTURES / "coverage.svg").read_text(encoding="utf-8")
-    (body,) = re.findall(r"<body>(.*?)</body>", told("coverage", SHOWN["coverage"], "--format", "html"), re.DOTALL)
+    (body,) = re.findall(
+        r"<body>(.*?)</body>", told("coverage", SHOWN["coverage"], "--format", "html"), re.DOTALL
+    )
     assert body in picture
