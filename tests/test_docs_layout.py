@@ -12,6 +12,7 @@ from pllm_lang.resolve.locate import shipped_modules
 ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
+    ROOT / "docs/index.md",
     ROOT / "docs/tutorial.md",
     ROOT / "docs/language.md",
     ROOT / "docs/library.md",
