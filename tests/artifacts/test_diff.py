@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pllm_lang.artifacts.diff import Change, compare
+from pllm_lang.artifacts.diff_experiment import experiments
+from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay_read import read_lock
-from tests.artifacts.locks import MASKED, SHARED, of_text
+from tests.artifacts.locks import MASKED, SHARED, compiled, of_text
 from tests.artifacts.test_lock import pllm
 
 OWN = MASKED.replace("import std.policies [single_evaluator]\n", "").replace(
@@ -113,3 +116,73 @@ def test_the_command(tmp_path: Path) -> None:
     assert told["weaker"] is True
     for wrong in ("bad.pllm", "none.json", "none.pllm", "a.pllm:other"):
         assert pllm("diff", "a.json", wrong, cwd=tmp_path).returncode == 2
+
+
+RUN = (
+    MASKED
+    + """
+target small {
+  isa: [sse2]
+  memory: 1GiB
+}
+
+deployment three {
+  kind: remote
+  hosts: { client: small, preparation: small, inference: small }
+  administered_by: { client: user, preparation: helper, inference: cloud }
+}
+
+stock corrections {
+  of: correction
+  count: 20
+  provider: preparation
+  ring_bits: 32
+  fresh: true
+}
+
+experiment run under single_evaluator {
+  plan: masked
+  deployment: three
+  stock: [corrections]
+  budget: { requests: 3, max_input_tokens: 2, max_new_tokens: 1 }
+}
+"""
+)
+RUNS = {
+    "more requests": ("requests: 3", "requests: 4", "cost: budget: requests", ("3", "4"), True),
+    "fewer requests": ("requests: 3", "requests: 2", "cost: budget: requests", ("3", "2"), False),
+    "a limit less": (", max_new_tokens: 1", "", "cost: budget: max_new_tokens", ("1", "none"), True),
+    "another machine": (
+        "1GiB", "2GiB", "cost: machine of `client`", ("isa [sse2], memory 1073741824", "isa [sse2], memory 2147483648"), False),
+    "another administrator": (
+        "preparation: helper", "preparation: friend", "privacy: who runs the machine of `preparation`", ("helper", "friend"), False),
+    "another stock": ("count: 20", "count: 30", "cost: stock `corrections`: left", ("20", "30"), False),
+}  # fmt: skip
+
+
+def run_of(folder: Path, text: str) -> Lock:
+    file = folder / "plan.pllm"
+    file.write_text(text, encoding="utf-8")
+    return read_lock(compiled(file, "run"))
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_what_an_experiment_asks_of_a_run_is_compared(case: str, tmp_path: Path) -> None:
+    old, new, what, texts, weaker = RUNS[case]
+    assert RUN.count(old) == 1
+    both = compare(run_of(tmp_path, RUN), run_of(tmp_path, RUN.replace(old, new)))
+    (found,) = (one for one in both if f"{one.aspect}: {one.what}" == what)
+    assert (found.before, found.after) == texts
+    assert found.weaker is weaker
+
+
+@pytest.mark.parametrize("text", ["-1", "9" * 5000, "1.5", "", "²"])
+def test_a_budget_that_is_no_number_is_weaker(text: str, tmp_path: Path) -> None:
+    lock = run_of(tmp_path, RUN)
+    assert lock.documents.experiment is not None
+    forged = msgspec.structs.replace(lock.documents.experiment, budget=(("requests", text),))
+    documents = msgspec.structs.replace(
+        lock.documents, experiment=forged, records={"./plan.small": {"record": 5}}
+    )
+    told = {one[1]: one for one in experiments(lock, msgspec.structs.replace(lock, documents=documents))}
+    assert told["budget: requests"][4]

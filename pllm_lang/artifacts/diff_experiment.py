@@ -1,0 +1,105 @@
+"""What the experiments of two locks ask of a run: its budget, its machines, who runs them, and the stocks.
+
+In: two locks. Out: what differs, as `(aspect, what, before, after, weaker)`. A larger budget is weaker: it burns more material
+and gives a wrong result more chances. That a machine or a stock is another one is told and not judged: both were proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.ir.experiment import Experiment, Stock
+
+Told = tuple[Literal["privacy", "cost"], str, str, str, bool]
+NONE = "none"
+
+
+def experiments(first: Lock, second: Lock) -> Iterator[Told]:
+    old, new = first.documents.experiment, second.documents.experiment
+    if old is None and new is None:
+        return
+    for name, a, b in _pairs(_budget(old), _budget(new)):
+        yield "cost", f"budget: {name}", a, b, _larger(a, b)
+    for party, a, b in _pairs(_administrators(old), _administrators(new)):
+        yield "privacy", f"who runs the machine of `{party}`", a, b, b == NONE
+    for party, a, b in _pairs(_machines(first), _machines(second)):
+        yield "cost", f"machine of `{party}`", a, b, False
+    for what, a, b in _pairs(_stocks(old), _stocks(new)):
+        yield "cost", what, a, b, False
+
+
+def _pairs(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """What differs, NONE where one side says nothing."""
+    for name in sorted(old.keys() | new.keys()):
+        a, b = old.get(name, NONE), new.get(name, NONE)
+        if a != b:
+            yield name, a, b
+
+
+def _larger(a: str, b: str) -> bool:
+    """No limit is the largest; so is what is no number, since a lock may come from anybody."""
+    return not _whole(b) or (_whole(a) and int(b) > int(a))
+
+
+def _whole(text: str) -> bool:
+    return len(text) < 40 and text.isascii() and text.isdecimal()
+
+
+def _budget(experiment: Experiment | None) -> dict[str, str]:
+    return {} if experiment is None else dict(experiment.budget)
+
+
+def _administrators(experiment: Experiment | None) -> dict[str, str]:
+    deployment = None if experiment is None else experiment.deployment
+    return {} if deployment is None else dict(deployment.administered_by)
+
+
+def _machines(lock: Lock) -> dict[str, str]:
+    """Each party's machine by what its record says, not by its name."""
+    experiment, records = lock.documents.experiment, lock.documents.records
+    deployment = None if experiment is None else experiment.deployment
+    if deployment is None:
+        return {}
+    return {party: _fields(records.get(key)) for party, key in deployment.hosts}
+
+
+def _fields(body: Any) -> str:
+    match body:
+        case {"record": {"fields": {**fields}}}:
+            return ", ".join(f"{name} {_value(value)}" for name, value in sorted(fields.items())) or NONE
+        case _:
+            return NONE
+
+
+def _value(expr: Any) -> str:
+    """An expression as it stands in a lock, `["list", [["ref", "sse2"]]]`, in short."""
+    match expr:
+        case ["list", [*items]]:
+            return f"[{', '.join(map(_value, items))}]"
+        case ["ref" | "num" | "text", str(word), *_]:
+            return word
+        case _:
+            return str(expr)
+
+
+def _stocks(experiment: Experiment | None) -> dict[str, str]:
+    stocks = () if experiment is None else experiment.stocks
+    return {
+        f"stock `{stock.key.rpartition('.')[2]}`: {what}": told
+        for stock in stocks
+        for what, told in _stock(stock)
+    }
+
+
+def _stock(stock: Stock) -> Iterator[tuple[str, str]]:
+    yield "left", stock.count
+    yield "provider", stock.provider
+    for what, told in (
+        ("ring_bits", stock.ring_bits),
+        ("weights", stock.weights),
+        ("session", stock.session),
+    ):
+        if told:
+            yield what, told
