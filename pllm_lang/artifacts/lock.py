@@ -28,6 +28,7 @@ from pllm_lang.ir.walk import children, nodes
 from pllm_lang.resolve.modules import Project
 from pllm_lang.verify.check import PlanReport, plan_view
 from pllm_lang.verify.failure import met_failure
+from pllm_lang.verify.hosting import words_of
 from pllm_lang.verify.proving import proof_of
 
 COMPILER = Compiler("pllm-lang", __version__)
@@ -225,7 +226,7 @@ def _files(project: Project) -> dict[str, str]:
 def _records(plan: Plan, experiment: Experiment | None, library: Library) -> dict[str, dict[str, Any]]:
     """Every record that the plan or the experiment names, by key, as `{kind: document}`."""
     found: dict[str, dict[str, Any]] = {}
-    for key in sorted(set(_keys(plan, experiment))):
+    for key in sorted({*_keys(plan, experiment), *_backend(experiment, library)}):
         record = library.get(key)
         if record is None or isinstance(record, Policy):
             continue
@@ -251,7 +252,20 @@ def _keys(plan: Plan, experiment: Experiment | None) -> Iterator[str]:
         hosts = () if experiment.deployment is None else experiment.deployment.hosts
         yield from (target for _, target in hosts)
         yield from (stock.key for stock in experiment.stocks)
+        yield from (stock.provider for stock in experiment.stocks if "." in stock.provider)
         yield from () if experiment.pipeline is None else _used(experiment.pipeline)
+        for _, use in experiment.slots:
+            yield from _used(use)
+
+
+def _backend(experiment: Experiment | None, library: Library) -> Iterator[str]:
+    """The kernels of the backend that the pipeline names: what they need of a machine is part of the proof."""
+    slots = () if experiment is None else experiment.slots
+    backends = {use.key for slot, use in slots if slot == "kernels"}
+    for key in library.keys("kernel") if backends else ():
+        kernel = library.get(key)
+        if isinstance(kernel, Kernel) and backends & words_of(kernel.fields.get("backend")):
+            yield key
 
 
 def _placed(place: Placement) -> Iterator[str]:

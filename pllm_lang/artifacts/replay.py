@@ -2,7 +2,8 @@
 
 Read in this order: `replay_numbers` (intervals), `replay_facts` (a rule a primitive), `replay_terms` (expressions of records),
 `replay_read` (bytes and digests), `replay_walk` (ranges and what is owed of them), `replay_views` (the view rule),
-`replay_programs` (the plan against what its parties run). In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that
+`replay_programs` (the plan against what its parties run), `replay_counts` and `replay_capacity` (an experiment's budget against
+its stocks, its parties against their machines). In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that
 says where the proof breaks. What is taken on trust stands in `docs/soundness.md`.
 """
 
@@ -13,6 +14,8 @@ import gc
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.artifacts.replay_capacity import fitting
+from pllm_lang.artifacts.replay_counts import counted
 from pllm_lang.artifacts.replay_programs import follow
 from pllm_lang.artifacts.replay_read import ReplayError, read_lock, record_of
 from pllm_lang.artifacts.replay_walk import Walked, walk
@@ -23,6 +26,8 @@ SHOWN = frozenset(
     + [f"bounds.{one}" for one in ("contradiction", "state", "requirement", "failure")]
     + [f"coverage.{one}" for one in ("no_component", "wrong_operator", "requirement", "party_count")]
     + [f"placement.{one}" for one in ("knowledge", "learns", "leak", "distance", "assumption")]
+    + [f"target.{one}" for one in ("no_host", "capacity", "feature", "ring")]
+    + ["material.shortage", "material.binding", "coverage.tokens", "bounds.undetected"]
 )
 """Obligations that replay shows again, all of them; others it only repeats. (`protocol.*` is shown of every program.)"""
 MALFORMED = (
@@ -69,8 +74,9 @@ def replay(data: bytes) -> Replayed:
 def _replayed(lock: Lock) -> Replayed:
     _head(lock)
     walked = walk(lock)
-    placed, _ = follow(walked)
+    placed, runs = follow(walked)
     expected = {(code, about, "") for code, about in walked.owed} | placed
+    expected |= counted(walked, runs) | fitting(walked)
     stated: set[tuple[str, int, str]] = set()
     trusted: dict[str, int] = {}
     for duty in lock.documents.certificate.duties:

@@ -75,8 +75,8 @@ class At(msgspec.Struct):
         return ReplayError("certificate.program", message, f"stage `{self.stage.name}`, use {self.next}")
 
 
-def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fraction]]:
-    """The obligations of placement, with what they rest on, and the distances by coalition."""
+def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[v.Run]]:
+    """The obligations of placement, with what they rest on, and the run of each protocol."""
     lock = walked.lock
     policy, programs = lock.documents.policy, lock.documents.programs
     if policy is None:
@@ -87,7 +87,7 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fractio
             or lock.documents.certificate.parts
         ):
             raise ReplayError("certificate.program", "a plan under no policy has no programs")
-        return set(), {}
+        return set(), []
     asked = documents_policy(lock)
     if asked != f"{policy.module}.{policy.name}":
         raise ReplayError(
@@ -104,7 +104,7 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], dict[str, Fractio
     runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
     distances = _views(lock, policy, runs, [at.folds for at in stages])
     _pattern(lock, policy)
-    return _owed(lock, policy, distances), distances
+    return _owed(lock, policy, distances), runs
 
 
 def documents_policy(lock: Lock) -> str:

@@ -56,7 +56,8 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Walked(msgspec.Struct):
-    """`owed` is every obligation met; `reach` bounds the operands and results of each step, over all its turns, by number."""
+    """`owed` is every obligation met; `reach` bounds the operands and results of each step, over all its turns, by number.
+    `every` are the steps as written, `ran` as they ran; `texts` gives a step the protocol of its component."""
 
     lock: Lock
     stated: dict[int, list[tuple[Row, ...]]]
@@ -67,6 +68,9 @@ class Walked(msgspec.Struct):
     reach: dict[int, list[Range]]
     failures: list[tuple[Size, int]]
     records: dict[str, Any]
+    every: list[Step]
+    ran: list[View] = []
+    texts: dict[int, int] = {}
     first: int = -1
     steps: int = 0
 
@@ -77,7 +81,8 @@ def walk(lock: Lock) -> Walked:
     stated: dict[int, list[tuple[Row, ...]]] = defaultdict(list)
     for met in lock.documents.certificate.met:
         stated[met.step].append(met.results)
-    walked = Walked(lock, stated, set(), {id(step): i for i, step in enumerate(every)}, {}, set(), {}, [], {})
+    number = {id(step): i for i, step in enumerate(every)}
+    walked = Walked(lock, stated, set(), number, {}, set(), {}, [], {}, every)
     for given in (*plan.weights, *plan.inputs, *plan.states):
         _given(walked, given)
     for constant in plan.constants:
@@ -298,7 +303,7 @@ def _step(walked: Walked, step: Step) -> None:
     if not isinstance(operator, Operator) or len(step.operands) != len(operator.operands) or not step.results:
         raise ReplayError("certificate.plan", f"the lock holds no operator `{step.operator}` for this step")
     values = [_value(walked, operand) for operand in step.operands]
-    view = _View(walked, step, operator, component, values, _names(walked, step, operator, component, values))
+    view = View(walked, step, operator, component, values, _names(walked, step, operator, component, values))
     derived = [_derived(view, spec) for spec in operator.results]
     view.names.facts |= {spec.name: fact for spec, fact in zip(operator.results, derived, strict=True)}
     stored = [_stored(view, i, fact) for i, fact in enumerate(derived)]
@@ -309,10 +314,11 @@ def _step(walked: Walked, step: Step) -> None:
     walked.reach[number] = [n.hull(x, y) for x, y in zip(before, reached, strict=True)]
     for spec, result, type_, fact in zip(operator.results, step.results, step.types, facts, strict=True):
         _put(walked, result, type_, fact, _placed(view, spec))
+    walked.ran.append(view)
     walked.first = step.results[0] if walked.first < 0 else walked.first
 
 
-class _View(msgspec.Struct):
+class View(msgspec.Struct):
     walked: Walked
     step: Step
     operator: Operator
@@ -390,7 +396,7 @@ def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
 
 
 # ---- the facts of a result ----
-def _derived(view: _View, spec: OperandSpec) -> Fact:
+def _derived(view: View, spec: OperandSpec) -> Fact:
     """By the operator's meaning, sharpened by what its record ensures, widened by the component's own error."""
     meaning = next((clause.expr for clause in view.operator.means if clause.name == spec.name), None)
     fact = (None if meaning is None else t.value(meaning, view.names)) or Fact()
@@ -470,7 +476,7 @@ def _widened(fact: Fact, error: Size) -> Fact:
     return Fact(fact.shape, spread, wider(fact.rows, f.size(fact, -1)), wider(fact.cols, f.size(fact, -2)))
 
 
-def _stored(view: _View, position: int, fact: Fact) -> Fact:
+def _stored(view: View, position: int, fact: Fact) -> Fact:
     """On the grid of its format: by a component that says how far it rounds, else in the clear to a neighbour."""
     form, step = view.form(position), t.step_of(view.form(position))
     name = view.operator.results[position].name
@@ -549,7 +555,7 @@ def _claimed(row: Row, shown: Fact, number: int) -> Fact | None:
 
 
 # ---- what a step owes ----
-def _judge(view: _View, derived: list[Fact]) -> None:
+def _judge(view: View, derived: list[Fact]) -> None:
     walked, step, component = view.walked, view.step, view.component
     first, where = step.results[0], f"step {walked.number[id(step)]}"
     owed = walked.owed
@@ -590,7 +596,7 @@ def _plain(expr: Expr, names: Names) -> bool:
             return isinstance(expr, Num | Text)
 
 
-def _covered(view: _View, component: Component, first: int, where: str) -> None:
+def _covered(view: View, component: Component, first: int, where: str) -> None:
     walked, step, names = view.walked, view.step, view.names
     operator = step.operator.rpartition(".")[2]
     if step.use is not None and step.use.key != CLEAR:
@@ -612,7 +618,7 @@ def _covered(view: _View, component: Component, first: int, where: str) -> None:
         )
         walked.owed.add(("coverage.party_count", first))
     _carried(view, component, where)
-    modulus = _carrier(view, component)
+    modulus = carrier_of(view)
     for clause in component.intermediates:
         found = t.value(clause.expr, names)
         if (
@@ -639,7 +645,7 @@ def centred(modulus: int) -> Range:
     return Fraction(-(modulus // 2)), Fraction((modulus - 1) // 2)
 
 
-def _carried(view: _View, component: Component, where: str) -> None:
+def _carried(view: View, component: Component, where: str) -> None:
     """What a component takes into its ring and gives out of it fits the ring, in the ring's units."""
     text = component.protocol
     own = {} if text is None else {spec.name: spec.format for spec in (*text.inputs, *text.outputs)}
@@ -684,14 +690,16 @@ def ring_of(ring: Expr, names: Names) -> int | None:
     return int(size) if "modulus" in named else 1 << int(size) if size <= 4096 else None
 
 
-def _carrier(view: _View, component: Component) -> int | None:
-    if component.carrier is not None:
+def carrier_of(view: View) -> int | None:
+    """The modulus in which a step computes: its component's, else that of a format of its results or operands."""
+    component = view.component
+    if component is not None and component.carrier is not None:
         return ring_of(component.carrier, view.names)
     forms = [form_of(view.walked.lock, type_) for type_ in (*view.step.types, *(v.type for v in view.values))]
     return next((int(form.modulus) for form in forms if form.modulus), None)
 
 
-def _placed(view: _View, spec: OperandSpec) -> Placement:
+def _placed(view: View, spec: OperandSpec) -> Placement:
     """Who has a result: as its protocol says, at the step's party, as stated, or where the operands lie."""
     step, component = view.step, view.component
     if component is not None and component.protocol is not None and step.use is not None:

@@ -16,6 +16,7 @@ ALLOWED = {
     "pllm_lang.artifacts.lock_documents": "the spelling of documents",
     "pllm_lang.catalog.expr": "data types of expressions",
     "pllm_lang.catalog.records": "data types of records",
+    "pllm_lang.ir.experiment": "data types of experiments",
     "pllm_lang.ir.plan": "data types of plans",
     "pllm_lang.ir.protocol": "data types of protocols",
 }

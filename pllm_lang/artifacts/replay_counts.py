@@ -1,0 +1,312 @@
+"""Replay of an experiment, first half: what its budget uses up, counted again.
+
+In: a lock whose programs were followed, with the run of each protocol. One-use material: every use of a protocol burns each of
+its bundles, an entry, a row or a call at a time; times the turns that the use stands for, times the runs of its stage within the
+budget. A stock has to hold the sum, of the right ring, from whoever makes it. Tokens: the first stage takes as many as the
+budget lets a request bring. Wrong rows: each passes a check with a stated chance, and over the budget these add up. Out: the
+obligations met; ReplayError where one is not. What other experiments burn of a stock stands in no lock (`material.shared`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import prod
+from typing import cast
+
+import msgspec
+
+from pllm_lang.artifacts import replay_terms as t
+from pllm_lang.artifacts.replay_read import ReplayError, told
+from pllm_lang.artifacts.replay_terms import Names
+from pllm_lang.artifacts.replay_views import Run
+from pllm_lang.artifacts.replay_walk import Walked, form_of, record
+from pllm_lang.catalog.expr import Apply, Expr, Ref
+from pllm_lang.catalog.records import Component, ProtocolText
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.experiment import Experiment, Stock
+from pllm_lang.ir.plan import ComponentUse, Node, Repeat, Step
+
+Found = tuple[str, int, str]
+VERIFICATION, PREPARATION = "verification", "preparation"
+
+
+def counted(walked: Walked, runs: list[Run]) -> set[Found]:
+    """Nothing for a plan by itself."""
+    experiment = walked.lock.documents.experiment
+    if experiment is None:
+        return set()
+    found = _material(walked, experiment, runs) if experiment.stocks else set[Found]()
+    return found | _tokens(walked, experiment) | _undetected(walked, experiment)
+
+
+# ---- the budget ----
+def whole(text: str) -> int:
+    """A count as digits; ValueError for anything else."""
+    if not text.isdecimal():
+        raise ValueError(f"not a count: {text[:40]!r}")
+    return int(text)
+
+
+def runs_of(place: int, stages: int, experiment: Experiment) -> int:
+    """A plan of one stage runs once a token; of several, the first runs once a request, later ones once a further token."""
+    budget = dict(experiment.budget)
+    requests, tokens = whole(budget.get("requests", "1")), whole(budget.get("max_new_tokens", "1"))
+    if stages == 1:
+        return requests * max(tokens, 1)
+    further = place > 0 and "max_new_tokens" in budget
+    return requests * max(tokens - 1, 0) if further else requests
+
+
+# ---- one-use material ----
+class Need(msgspec.Struct):
+    """Units of one bundle in one ring over the budget. `makers` hold a whole unit when it is made; `about` is the first step
+    that burns one."""
+
+    component: str
+    bundle: str
+    bits: int
+    about: int
+    of_weights: bool
+    makers: frozenset[str]
+    count: int = 0
+
+
+def _material(walked: Walked, experiment: Experiment, runs: list[Run]) -> set[Found]:
+    found: set[Found] = set()
+    left = {stock.key: whole(stock.count) for stock in experiment.stocks}
+    if len(left) < len(experiment.stocks):
+        raise ReplayError("certificate.material", "a stock is counted twice")
+    for need in _needs(walked, experiment, runs):
+        stock = _stock_for(need, experiment.stocks)
+        if stock is None:
+            raise ReplayError("certificate.material", f"no stock holds any `{need.bundle}`", need.component)
+        left[stock.key] -= need.count
+        if left[stock.key] < 0:
+            text = f"the budget burns {need.count} of `{need.bundle}`, and `{stock.key}` has {left[stock.key] + need.count} left"
+            raise ReplayError("certificate.material", text, need.component)
+        _fits(walked, experiment, need, stock)
+        found.add(("material.shortage", need.about, ""))
+        if need.of_weights:
+            _made_of_these_weights(walked, need, stock)
+            found.add(("material.binding", need.about, ""))
+    return found
+
+
+def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need]:
+    """In the order of first use."""
+    documents, needs = walked.lock.documents, dict[tuple[str, str, int], Need]()
+    first = {number: step.results[0] for number, step in enumerate(walked.every)}
+    for place, program in enumerate(documents.programs):
+        within = runs_of(place, len(documents.programs), experiment)
+        for use in program.uses:
+            for bundle in _bundles(walked, documents.protocols[use.protocol].component, runs[use.protocol]):
+                text, name = (
+                    runs[use.protocol],
+                    record(walked, documents.protocols[use.protocol].component).name,
+                )
+                bits = _ring_bits(bundle, text)
+                makers = frozenset(dict(use.roles)[role] for role in _makers(bundle, text.protocol))
+                need = needs.setdefault(
+                    (name, bundle.name, bits),
+                    Need(
+                        name, bundle.name, bits, first[use.step], _of_weights(bundle, text.protocol), makers
+                    ),
+                )
+                need.count += _units(bundle, text) * use.times * within
+                need.makers &= makers
+                need.of_weights |= _of_weights(bundle, text.protocol)
+    return list(needs.values())
+
+
+def _bundles(walked: Walked, component: str, run: Run) -> list[p.Bundle]:
+    """Those of the text, which are those of the component's record."""
+    found = [line for line in run.protocol.body if isinstance(line, p.Bundle)]
+    own = record(walked, component) if component else None
+    said = own.protocol if isinstance(own, Component) else None
+    lines = (*said.offline, *said.online) if isinstance(said, ProtocolText) else ()
+    if [(one.name, one.unit) for one in found] != [(b.name, b.word) for b in lines if b.kind == "bundle"]:
+        raise ReplayError("certificate.material", "it burns other material than its record says", component)
+    return found
+
+
+def _units(bundle: p.Bundle, run: Run) -> int:
+    """Of the largest member: its entries, or its rows; one for a call."""
+    if bundle.unit == "call":
+        return 1
+    held = {name: value.shape for (_, name), value in run.held.items() if name in bundle.members}
+    held |= {name: one.value.shape for name, one in run.draws.items() if name in bundle.members}
+    shapes = [cast("tuple[int, ...]", shape) for shape in held.values()]
+    return max((prod(shape if bundle.unit == "entry" else shape[:-1]) for shape in shapes), default=1)
+
+
+def _ring_bits(bundle: p.Bundle, run: Run) -> int:
+    """The widest ring in which a member is drawn."""
+    moduli = [run.draws[name].value.modulus for name in bundle.members if name in run.draws]
+    return max(((modulus - 1).bit_length() for modulus in moduli if modulus), default=0)
+
+
+def _makers(bundle: p.Bundle, text: p.Protocol) -> set[str]:
+    """The roles that draw, hold or compute every member before anything of it is sent; no primitive."""
+    holders = [
+        set(line.holders) if isinstance(line, p.Draw) else {line.party}
+        for line in text.body
+        if (isinstance(line, p.Draw) and line.name in bundle.members)
+        or (isinstance(line, p.Assign) and line.target in bundle.members)
+    ]
+    ideal = {party.name for party in text.parties if party.ideal is not None}
+    together = holders[0].intersection(*holders) if holders else set[str]()
+    return together - ideal
+
+
+def _of_weights(bundle: p.Bundle, text: p.Protocol) -> bool:
+    """Whether a member is computed from a value that lives as long as the weights."""
+    weights = {given.name for given in text.inputs if given.lifetime == "weights"}
+    made = [line.value for line in text.body if isinstance(line, p.Assign) and line.target in bundle.members]
+    return any(name.partition(".")[0] in weights for value in made for name in names_of(value))
+
+
+def names_of(expr: p.Expr) -> Iterator[str]:
+    """The variables that an expression reads."""
+    if isinstance(expr, p.Ref):
+        yield expr.name
+    for field in expr.__struct_fields__:
+        inner = getattr(expr, field)
+        for one in cast("tuple[object, ...]", inner if isinstance(inner, tuple) else (inner,)):
+            if isinstance(one, p.Expr):
+                yield from names_of(one)
+
+
+def _kind(of: Expr) -> str:
+    name = of.name if isinstance(of, Ref) else of.fn if isinstance(of, Apply) else ""
+    return name.rpartition(".")[2]
+
+
+def _rings(stock: Stock) -> list[str]:
+    """What a stock says of its ring, in `ring_bits` or in `of: triple(ring: 64)`."""
+    said = dict(stock.of.named).get("ring") if isinstance(stock.of, Apply) else None
+    return [bits for bits in (stock.ring_bits, getattr(said, "value", "")) if bits]
+
+
+def _stock_for(need: Need, stocks: tuple[Stock, ...]) -> Stock | None:
+    """The first of the kind; one of the right ring or maker before one that is not."""
+    kinds = (need.bundle, f"{need.component}.{need.bundle}")
+    of_kind = [
+        stock for stock in stocks if _kind(stock.of) in kinds or getattr(stock.of, "value", "") in kinds
+    ]
+
+    def fits(stock: Stock) -> tuple[bool, bool]:
+        return str(need.bits) in _rings(stock), stock.provider.rpartition(".")[2] in need.makers
+
+    return max(of_kind, key=fits, default=None)
+
+
+def _fits(walked: Walked, experiment: Experiment, need: Need, stock: Stock) -> None:
+    """The right ring, the right maker, never used before, made for this session."""
+    rings = _rings(stock)
+    if (need.bits and not rings) or any(bits != str(need.bits) for bits in rings):
+        text = f"`{need.bundle}` is used in a ring of {need.bits} bits, and `{stock.key}` is not shown to be of it"
+        raise ReplayError("certificate.material", text, need.component)
+    slots = [use.key for slot, use in experiment.slots if slot == PREPARATION]
+    prepares = record(walked, stock.provider) if "." in stock.provider else None
+    is_prepared = (
+        isinstance(prepares, Component)
+        and prepares.kind == PREPARATION
+        and stock.provider in (slots or (stock.provider,))
+    )
+    if stock.provider.rpartition(".")[2] not in need.makers and not is_prepared:
+        text = f"`{stock.key}` comes from `{stock.provider}`, and {told(need.makers)} makes `{need.bundle}` in this plan"
+        raise ReplayError("certificate.material", text, need.component)
+    if not stock.fresh or stock.session != experiment.session:
+        text = f"`{stock.key}` is not said to be unused and of the experiment's session"
+        raise ReplayError("certificate.material", text, need.component)
+
+
+def _made_of_these_weights(walked: Walked, need: Need, stock: Stock) -> None:
+    """One checkpoint in stock and plan, or none in both: then that they belong together is taken for granted, and listed."""
+    checkpoints = {weight.facts_key for weight in walked.lock.documents.ir.weights} - {""}
+    granted = f"`{stock.key.rpartition('.')[2]}` was made from the weights that the plan runs with"
+    open_ = not stock.weights and not checkpoints
+    if not open_ and checkpoints != {stock.weights}:
+        text = f"`{stock.key}` is not shown to be made from the plan's weights"
+        raise ReplayError("certificate.material", text, need.component)
+    if open_ and granted not in walked.lock.documents.certificate.assumed:
+        raise ReplayError("certificate.assumed", f"it does not list that {granted}")
+
+
+# ---- tokens ----
+def _tokens(walked: Walked, experiment: Experiment) -> set[Found]:
+    """The first stage takes as many tokens as a request may bring: ids, or else rows, of its longest input."""
+    plan, asked = walked.lock.documents.ir, dict(experiment.budget).get("max_input_tokens")
+    given = (*plan.inputs, *(plan.stages[0].inputs if plan.stages else ()))
+    if asked is None or not given:
+        return set()
+    ids = [form_of(walked.lock, one.type).kind == "index" for one in given]
+    taken, about = max(
+        (prod(one.type.shape if is_id else one.type.shape[:-1]), one.value)
+        for one, is_id in zip(given, ids, strict=True)
+    )
+    if whole(asked) > taken:
+        raise ReplayError(
+            "certificate.bound", f"the budget allows {asked} input tokens, and the plan takes {taken}"
+        )
+    return {("coverage.tokens", about, "")}
+
+
+# ---- wrong rows that no check sees ----
+def _undetected(walked: Walked, experiment: Experiment) -> set[Found]:
+    """The chance of one row times all rows of the pipeline's methods, within the record's limits and the policy's."""
+    methods = {use.key for slot, use in experiment.slots if slot != VERIFICATION}
+    rows, about = _rows(walked, experiment, methods)
+    found: set[Found] = set()
+    for slot, use in experiment.slots if about >= 0 else ():
+        component = record(walked, use.key) if slot == VERIFICATION else None
+        if slot == VERIFICATION and not isinstance(component, Component):
+            raise ReplayError("certificate.plan", f"the lock holds no component `{use.key}`")
+        if isinstance(component, Component) and _is_limited(walked, component, use, rows):
+            found.add(("bounds.undetected", about, ""))
+    return found
+
+
+def _is_limited(walked: Walked, component: Component, use: ComponentUse, rows: int) -> bool:
+    """Whether anything limits the sum; ReplayError where it is above that."""
+    numbers = {name: found for name, value in use.params if (found := t.exact(value, Names())) is not None}
+    each = None if component.failure is None else t.value(component.failure, Names(exact=numbers))
+    if each is None or each.range is None:
+        raise ReplayError(
+            "certificate.bound", f"nothing says how often `{component.name}` misses a wrong row"
+        )
+    total = max(each.range[1], Fraction(0)) * rows
+    limits = [c.expr for c in component.requires if "failure" in t.named_in(c.expr)]
+    holds = [bool(t.holds(limit, Names(exact={**numbers, "failure": total}))) for limit in limits]
+    policy = walked.lock.documents.policy
+    if policy is not None and "statistical" in policy.security:
+        holds.append(total <= Fraction(1, 1 << whole(policy.security["statistical"])))
+    if not all(holds):
+        raise ReplayError(
+            "certificate.bound", f"`{component.name}` misses wrong rows more often than is allowed"
+        )
+    return bool(holds)
+
+
+def _rows(walked: Walked, experiment: Experiment, methods: set[str]) -> tuple[int, int]:
+    """Rows that the methods make over the budget, and the first result of the first such step (-1: none)."""
+    stages, total, about = walked.lock.documents.ir.stages, 0, -1
+    for place, stage in enumerate(stages):
+        for step, times in _turns(stage.body, 1):
+            component = None if step.use is None else record(walked, step.use.key)
+            checked = isinstance(component, Component) and component.protocol is not None
+            if not checked or step.use is None or step.use.key not in methods:
+                continue
+            about = step.results[0] if about < 0 else about
+            rows = sum(prod(type_.shape[:-1]) for type_ in step.types)
+            total += rows * times * runs_of(place, len(stages), experiment)
+    return total, about
+
+
+def _turns(body: tuple[Node, ...], times: int) -> Iterator[tuple[Step, int]]:
+    for node in body:
+        if isinstance(node, Repeat):
+            yield from _turns(node.body, times * max(node.high - node.low, 0))
+        elif isinstance(node, Step):
+            yield node, times
