@@ -313,10 +313,9 @@ def run(protocol: p.Protocol) -> Run:
 
 
 def _named(out: Run, *names: str) -> None:
-    """An atom is told by its name, so no two things may have one."""
-    if any(HIDDEN in name or name in out.level or name in out.draws for name in names) or len(
-        set(names)
-    ) < len(names):
+    """An atom is told by its name, so no two things may have one; a key has no other use of its name either."""
+    taken = out.level.keys() | out.draws.keys() | out.keys.keys()
+    if any(HIDDEN in name or name in taken for name in names) or len(set(names)) < len(names):
         raise ReplayError("certificate.program", f"`{names[0]}` names two things", out.protocol.name)
 
 
@@ -342,12 +341,11 @@ def _give(out: Run, given: p.Input) -> None:
 def _line(out: Run, line: p.Statement) -> None:
     match line:
         case p.KeyDraw():
-            out.keys[line.name] = (set(line.holders), LEVEL[line.lifetime])
+            _key(out, line)
         case p.Draw():
             _draw(out, line)
         case p.Assign():
-            _keys_held(out, line.party, line.value)
-            out.held[line.party, line.target] = evaluate(line.value, lambda name: out.get(line.party, name))
+            _assign(out, line)
         case p.Send() if line.name in out.keys:
             if line.sender not in out.keys[line.name][0]:
                 raise ReplayError(
@@ -381,6 +379,22 @@ def _line(out: Run, line: p.Statement) -> None:
                 "replay follows no branches and no loops of unknown length",
                 out.protocol.name,
             )
+
+
+def _key(out: Run, line: p.KeyDraw) -> None:
+    _named(out, line.name)
+    if any(name == line.name for _, name in out.held):
+        raise ReplayError("certificate.program", f"`{line.name}` names two things", out.protocol.name)
+    out.keys[line.name] = (set(line.holders), LEVEL[line.lifetime])
+
+
+def _assign(out: Run, line: p.Assign) -> None:
+    """A value under a key's name would be sent as the key, and be no message."""
+    if line.target in out.keys:
+        text = f"`{line.target}` names a key and a value"
+        raise ReplayError("certificate.program", text, out.protocol.name)
+    _keys_held(out, line.party, line.value)
+    out.held[line.party, line.target] = evaluate(line.value, lambda name: out.get(line.party, name))
 
 
 def _keys_held(out: Run, party: str, expr: p.Expr) -> None:
@@ -574,8 +588,7 @@ def proves_view(out: Run, members: Iterable[str], moves: tuple[Move, ...]) -> Fr
 
 
 def _frame(out: Run, members: frozenset[str]) -> Frame:
-    known = {name for (party, name) in out.held if party in members and name in out.level}
-    known |= {given.name for given in out.protocol.inputs if isinstance(given.holding, p.Public)}
+    known = {name for given in out.protocol.inputs for name in _begins_with(given, members)}
     known |= {name for name, one in out.draws.items() if one.holders & members}
     masks = {name: one for name, one in out.draws.items() if name not in known}
     levels = {**out.level, **{name: one.level for name, one in out.draws.items()}}
@@ -589,6 +602,18 @@ def _frame(out: Run, members: frozenset[str]) -> Frame:
         if isinstance(given.holding, p.Shared):
             _tie(frame, given, given.holding)
     return frame
+
+
+def _begins_with(given: p.Input, members: frozenset[str]) -> list[str]:
+    """What the coalition has of an input from the start, by the input's own word: a variable of that name is no input."""
+    match given.holding:
+        case p.Public():
+            return [given.name]
+        case p.Clear():
+            return [given.name] if members & set(given.holding.parties) else []
+        case p.Shared():
+            own = [piece for piece in given.holding.pieces if members & set(piece.holders)]
+            return [f"{given.name}.{piece.label}" for piece in own]
 
 
 def _tie(frame: Frame, given: p.Input, holding: p.Shared) -> None:
