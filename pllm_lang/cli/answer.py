@@ -15,6 +15,7 @@ from pllm_lang.cli.baseline import read_baseline, split, write_baseline
 from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.cli.checking import Checked, Spread, check_files
 from pllm_lang.cli.config import BadConfigError
+from pllm_lang.cli.discover import SUFFIX, mentioned_files
 from pllm_lang.cli.formats import formats
 from pllm_lang.cli.told import Hidden, Told
 from pllm_lang.resources import stdlib_dir
@@ -22,6 +23,9 @@ from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.read import read_source
 from pllm_lang.text.source import Source
 from pllm_lang.text.suppress import suppress
+
+NAMED = (SUFFIX, ".json")
+"""How the names of files end that a plan may name."""
 
 MAX_WORK = 100_000
 """Obligations that trials of fixes check again, of one call."""
@@ -174,3 +178,10 @@ def _read(done: Iterable[tuple[Call, Found]], wanted: Wanted) -> Iterator[str]:
         for path in found.checked.read:
             yield path
             yield os.path.dirname(os.path.abspath(path))
+            yield from _named_in(path)
+
+
+def _named_in(path: str) -> Iterator[str]:
+    """Files that a plan file names, also those that are not there or cannot be read: mending one changes the answer."""
+    if path.endswith(SUFFIX):
+        yield from (name for name in mentioned_files(path) if name.endswith(NAMED))

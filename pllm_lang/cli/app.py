@@ -73,9 +73,18 @@ def run() -> int:
     except (Exception, RecursionError) as problem:
         if os.environ.get("PLLM_DEBUG"):
             raise
-        click.echo(_own_mistake(problem), err=True)
+        click.echo(_no_folder() or _own_mistake(problem), err=True)
         return BAD_CALL
     return result if isinstance(result, int) else FOUND_NOTHING
+
+
+def _no_folder() -> str:
+    """What to say where the working folder is gone or closed to us; "" where it is there."""
+    try:
+        os.getcwd()
+    except OSError as problem:
+        return f"the working folder cannot be used: {problem.strerror}; change into another"
+    return ""
 
 
 def _own_mistake(problem: BaseException) -> str:

@@ -9,13 +9,14 @@ from pllm_lang.cli.config import Settings
 
 class Call(msgspec.Struct, frozen=True):
     """`files` of one project, of which `named` were asked for and the others depend on them; `watched` files and folders decided
-    which; `buffers` texts that replace files."""
+    which; `buffers` texts that replace files; `mark` the byte order mark that the standard input began with."""
 
     settings: Settings
     files: tuple[str, ...]
     watched: tuple[str, ...] = ()
     buffers: dict[str, str] = {}
     named: tuple[str, ...] = ()
+    mark: bytes = b""
 
 
 class Wanted(msgspec.Struct, frozen=True):

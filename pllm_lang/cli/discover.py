@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +22,10 @@ ALWAYS_SKIPPED = frozenset(
     {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", "build", "dist"}
 )
 MAX_SCANNED_BYTES = 4_000_000
-_STRING = re.compile(rb'"([^"\\\n]{1,1000})"')
+MAX_NAME_BYTES = 5_000
+"""Bytes of a string that may name a file: no system takes a longer path."""
+
+_STRING = re.compile(rb'"(?:[^"\\\n]|\\.)*"')
 
 
 class NoSuchPathError(Exception):
@@ -80,13 +83,33 @@ def _expand(path: str) -> list[str]:
     raise NoSuchPathError(path)
 
 
-def _under(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterable[str]:
+def folders_under(folder: str, root: str, exclude: Sequence[str]) -> list[str]:
+    """The folders in which plan files below `folder` are sought, itself the first: a new file appears in one of them."""
+    return [base for base, _ in _walk(folder, root, _patterns(exclude))]
+
+
+def searched(path: str) -> str:
+    """The folder that is searched for what a path of the call means; "" for a file."""
+    if os.path.isdir(path):
+        return path
+    if os.path.exists(path) or os.path.islink(path):
+        return ""
+    before = re.split(r"[*?\[]", path, maxsplit=1)[0]
+    return os.path.dirname(before) or "."
+
+
+def _walk(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterator[tuple[str, list[str]]]:
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(
             f
             for f in folders
             if f not in ALWAYS_SKIPPED and not _excluded(os.path.join(base, f) + "/", root, spec)
         )
+        yield base, names
+
+
+def _under(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterable[str]:
+    for base, names in _walk(folder, root, spec):
         for name in sorted(names):
             path = os.path.join(base, name)
             if name.endswith(SUFFIX) and not _excluded(path, root, spec):
@@ -120,23 +143,23 @@ def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -
     wanted = {os.path.abspath(path): path for path in changed}
     queue = list(wanted)
     while queue:
-        for user in users.get(queue.pop(), ()):
+        for user in users.get(os.path.realpath(queue.pop()), ()):
             if user not in wanted:
                 wanted[user] = os.path.relpath(user)
                 queue.append(user)
-    folders = {os.path.dirname(os.path.abspath(path)) for path in project} | {root}
     return Dependents(
         sorted(_text_name(path) for path in wanted.values() if path.endswith(SUFFIX)),
-        [*project, *sorted(folders)],
+        [*project, *folders_under(root, root, exclude)],
     )
 
 
 def _users_by_file(paths: Iterable[str]) -> dict[str, list[str]]:
+    """By the file that a name leads to, through links too."""
     users: dict[str, list[str]] = {}
     for path in paths:
         user = os.path.abspath(path)
         for mentioned in mentioned_files(user):
-            users.setdefault(mentioned, []).append(user)
+            users.setdefault(os.path.realpath(mentioned), []).append(user)
     return users
 
 
@@ -150,5 +173,15 @@ def mentioned_files(path: str) -> list[str]:
     except OSError:
         return []
     folder = os.path.dirname(path)
-    names = {match.decode("utf-8", "replace") for match in _STRING.findall(content)}
-    return [os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if "\0" not in name]
+    names = {_spelt(match) for match in _STRING.findall(content) if len(match) <= MAX_NAME_BYTES}
+    return [
+        os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name and "\0" not in name
+    ]
+
+
+def _spelt(literal: bytes) -> str:
+    """The text that a string spells, escapes undone; as it is written where they are none of JSON."""
+    try:
+        return msgspec.json.decode(literal, type=str)
+    except msgspec.DecodeError:
+        return literal[1:-1].decode("utf-8", "replace")

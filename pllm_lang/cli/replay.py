@@ -11,12 +11,16 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Iterable, Sequence
 
 from pllm_lang.cli.program import program_digest
 
-VERSION = "pllm-check-cache 1"
+VERSION = "pllm-check-cache 2"
 ABSENT = "-"
+STARTED_NS = time.time_ns()
+SLACK_NS = 50_000_000
+"""File systems note times in steps: what changed this little before the start may have changed after it."""
 MAX_ENTRY_BYTES = 4_000_000
 MAX_HASHED_BYTES = 4_000_000
 """Larger files are told apart by size and time; a plan file is never that large."""
@@ -31,10 +35,12 @@ def cache_dir() -> str:
 
 
 def file_digest(path: str) -> str:
-    """SHA-256 of the content of a file or of the listing of a folder; ABSENT where there is none."""
+    """SHA-256 of the content of a file or of the names in a folder; ABSENT where there is none."""
     try:
         if os.path.isdir(path):
-            return hashlib.sha256("\0".join(sorted(os.listdir(path))).encode()).hexdigest()
+            with os.scandir(path) as entries:
+                names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
+            return hashlib.sha256(os.fsencode("\0".join(names))).hexdigest()
         if not os.path.isfile(path):
             return ABSENT  # a pipe or a device has no content to remember
         status = os.stat(path)
@@ -48,7 +54,7 @@ def file_digest(path: str) -> str:
 
 def entry_path(argv: Sequence[str]) -> str:
     parts = [VERSION, program_digest(), os.getcwd(), str(sys.stdout.isatty()), *_environment(), *argv]
-    return os.path.join(cache_dir(), "check", hashlib.sha256("\0".join(parts).encode()).hexdigest())
+    return os.path.join(cache_dir(), "check", hashlib.sha256(os.fsencode("\0".join(parts))).hexdigest())
 
 
 def _environment() -> list[str]:
@@ -60,10 +66,12 @@ def replayed(argv: Sequence[str]) -> int | None:
     if not argv or argv[0] != "check" or "-" in argv or "--no-cache" in argv:
         return None
     try:
-        with open(entry_path(argv), encoding="utf-8") as stream:
-            header, _, answer = stream.read(MAX_ENTRY_BYTES + 1).partition("\n\n")
-    except (OSError, UnicodeDecodeError):
-        return None
+        with open(entry_path(argv), encoding="utf-8", errors="surrogateescape", newline="") as stream:
+            header, _, answer = stream.read(MAX_ENTRY_BYTES).partition("\n\n")
+            if stream.read(1):
+                return None
+    except OSError:
+        return None  # no entry, or no working folder to have one for
     lines = header.split("\n")
     if lines[0] != VERSION or len(lines) < 2 or not lines[1].isdigit():
         return None
@@ -75,17 +83,29 @@ def replayed(argv: Sequence[str]) -> int | None:
 
 
 def remember(argv: Sequence[str], depends_on: Iterable[str], answer: str, code: int) -> None:
-    """Store an answer. Failing to is no error: the next call works it out again."""
+    """Store an answer, unless something that it depends on changed meanwhile: what was read may be older than what is there.
+
+    Failing to is no error: the next call works it out again.
+    """
     paths = sorted({os.path.abspath(path) for path in depends_on})
-    if any("\n" in path for path in paths):
+    if any("\n" in path or _changed_since(path, STARTED_NS - SLACK_NS) for path in paths):
         return
     header = "\n".join([VERSION, str(code), *(f"{file_digest(path)} {path}" for path in paths)])
     target = entry_path(argv)
     try:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         temporary = f"{target}.{os.getpid()}"
-        with open(temporary, "w", encoding="utf-8") as stream:
+        with open(temporary, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
             stream.write(f"{header}\n\n{answer}")
         os.replace(temporary, target)
     except (OSError, UnicodeEncodeError):
         return
+
+
+def _changed_since(path: str, moment: int) -> bool:
+    """Whether a file, or the names in a folder, changed after a moment in nanoseconds."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return max(status.st_mtime_ns, status.st_ctime_ns) >= moment

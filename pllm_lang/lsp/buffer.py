@@ -1,7 +1,8 @@
 """The text of an open document, edited in place: every line is followed by spare blanks.
 
 In: the text as the editor has it, and its edits, with positions in the units that were agreed on. Out: a text that means
-the same, in which what stands behind an edit keeps its offset. So whatever was found out about the lines below the
+the same, in which what stands behind an edit keeps its offset (none stand before a lone `\r`, which ends a line for the
+protocol, but may stand in a string of the language). So whatever was found out about the lines below the
 cursor stays true, and only what changed is looked at again. Lines and columns are the editor's own.
 """
 
@@ -126,7 +127,7 @@ def _split(text: str, spare: int) -> list[Line]:
     lines: list[Line] = []
     at = 0
     for found in _END.finditer(text):
-        lines.append(Line(text[at : found.start()], found[0], spare))
+        lines.append(Line(text[at : found.start()], found[0], spare if found[0] != "\r" else 0))
         at = found.end()
     lines.append(Line(text[at:], "", spare))
     return lines
@@ -150,11 +151,13 @@ def _spread(lines: list[Line], left: int, spare: int) -> list[Line]:
     """The lines with the blanks that are `left` behind them; with new ones where these do not do."""
     if not lines:
         return lines
-    if left < 0 or left > len(lines) * MAX_SPARE:
-        return [Line(line.content, line.end, spare) for line in lines]
-    each, rest = divmod(left, len(lines))
-    spares = [each + (index < rest) for index in range(len(lines))]
-    return [Line(line.content, line.end, n) for line, n in zip(lines, spares, strict=True)]
+    takers = [index for index, line in enumerate(lines) if line.end != "\r"]
+    if left < 0 or left > len(takers) * MAX_SPARE:
+        return [line._replace(spare=spare if line.end != "\r" else 0) for line in lines]
+    spares = dict.fromkeys(range(len(lines)), 0)
+    each, rest = divmod(left, len(takers) or 1)
+    spares |= {index: each + (number < rest) for number, index in enumerate(takers)}
+    return [line._replace(spare=spares[index]) for index, line in enumerate(lines)]
 
 
 def _units(text: str, units: Units) -> int:

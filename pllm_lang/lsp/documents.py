@@ -146,6 +146,7 @@ class Documents:
             asked = self.asked(document)
             loop = asyncio.get_running_loop()
             future: asyncio.Future[Any] = loop.run_in_executor(self.pool, self._made, document, asked, make)
+            future.add_done_callback(_seen)  # where nobody waits any more, a failure is no news
             under_way = document.running[kind] = (state, future)
         return await asyncio.shield(under_way[1])
 
@@ -204,6 +205,11 @@ def path_of(uri: str) -> str:
         return path
     name = "".join(letter if letter.isalnum() else "_" for letter in uri)
     return os.path.join(os.getcwd(), f"{name}.pllm")
+
+
+def _seen(future: asyncio.Future[Any]) -> None:
+    if not future.cancelled():
+        future.exception()
 
 
 def _real(paths: Iterable[str]) -> set[str]:

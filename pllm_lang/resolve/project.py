@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -22,12 +23,13 @@ from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax.nodes import File, Import
 from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding, Span
-from pllm_lang.text.read import read_source
+from pllm_lang.text.read import decode_source, read_source
 from pllm_lang.text.source import Source, make_source
 
 Parse = Callable[[Source], Parsed]
 # Declarations that are used as text: a module is parsed when one of them is imported from it.
 TEXT_KINDS = frozenset({"block", "plan", "model"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Parsed(msgspec.Struct):
@@ -102,13 +104,24 @@ def _read_tree(state: _Loading, location: Location, shown: str) -> Finding | Non
 
 def _parse(state: _Loading, location: Location, shown: str) -> _Parsed | Finding:
     text = state.buffers.get(os.path.realpath(location.path))
-    source = make_source(shown, text) if text is not None else read_source(location.path, shown)
+    source = _buffered(shown, text) if text is not None else read_source(location.path, shown)
     if isinstance(source, Finding):
         return source
     parsed = state.parse(source)
     state.findings += parsed.findings
     pending = (d for d in parsed.file.decls if isinstance(d, Import))
     return _Parsed(location, source, parsed.file, pending)
+
+
+def _buffered(shown: str, text: str) -> Source | Finding:
+    """The source of an unsaved text, or why its bytes would be none: bytes that are no UTF-8 stand in it as lone surrogates."""
+    if "\0" not in text and (text.isascii() or not _SURROGATE.search(text)):
+        return make_source(shown, text)
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "surrogatepass")
+    return decode_source(shown, data)
 
 
 def _follow(state: _Loading, importer: _Parsed, decl: Import) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.process import pllm as process
+
 BAD = """pllm 1
 
 import std.formats [int8]
@@ -62,6 +64,34 @@ def test_standard_input(folder: Path) -> None:
     done = pllm(folder, "check", "-", "--stdin-filename", "buffer.pllm", "--format", "concise", stdin=BAD)
     assert done.returncode == 1
     assert done.stdout.startswith("buffer.pllm:7:3: error[bounds.overflow]")
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (b"\xef\xbb\xbfpllm 1\r\n\r\nimport std.formats [int8]\r\n", ""),
+        (b"pllm 1\n\n# caf\xe9\nimport std.formats [int8]\n", "file.not_text"),
+        (b"pllm 1\n\n# \0\nimport std.formats [int8]\n", "file.not_text"),
+    ],
+)
+def test_standard_input_is_read_as_a_file_is_and_keeps_its_bytes(
+    folder: Path, given: bytes, code: str
+) -> None:
+    (folder / "file.pllm").write_bytes(given)
+    for call, text in ((("file.pllm",), b""), (("-",), given)):
+        found = json.loads(process(folder, "check", "--format", "json", *call, stdin=text).stdout)["findings"]
+        assert [one["code"] for one in found] == [code or "names.unused"]
+    fixed = subprocess.run(
+        [sys.executable, "-m", "pllm_lang.cli.main", "check", "--fix", "-"],
+        cwd=folder, input=given, capture_output=True, check=False,
+    ).stdout  # fmt: skip
+    assert fixed == (given if code else b"\xef\xbb\xbfpllm 1\r\n\r\n")
+
+
+def test_standard_input_is_bounded(folder: Path) -> None:
+    done = process(folder, "check", "-", stdin=b"#" * 2_000_001)
+    assert done.returncode == 2
+    assert "2,000,000 bytes" in done.stderr
 
 
 def test_formats_agree(folder: Path) -> None:

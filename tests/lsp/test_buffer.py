@@ -46,6 +46,7 @@ def test_edits_give_the_text_that_the_editor_has(
         buffer.edit(Position(*one), Position(*other), new)
         assert buffer.real == text
         assert re.sub(" ", "", buffer.text) == re.sub(" ", "", text)
+        assert not any(line.spare for line in buffer.lines if line.end == "\r"), "a string may go on there"
         assert all(line.spare <= MAX_SPARE + spare for line in buffer.lines)
 
 

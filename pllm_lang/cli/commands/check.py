@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,8 +15,16 @@ from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.cli.codes import complete_code
 from pllm_lang.cli.config import BadConfigError, Settings, find_settings
-from pllm_lang.cli.discover import BadNameError, NoSuchPathError, files_of, with_dependents
+from pllm_lang.cli.discover import (
+    BadNameError,
+    NoSuchPathError,
+    files_of,
+    folders_under,
+    searched,
+    with_dependents,
+)
 from pllm_lang.cli.formats import formats
+from pllm_lang.text.limits import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from pllm_lang.cli.answer import Answer
@@ -151,7 +160,7 @@ def _once(paths: Sequence[str], wanted: Wanted, switches: Switches) -> tuple[int
         click.echo(str(problem), err=True)
         return BAD_CALL, None
     except OSError as problem:
-        click.echo(f"cannot write {problem.filename}: {problem.strerror}", err=True)
+        click.echo(_what_failed(problem), err=True)
         return BAD_CALL, None
     click.echo(given.text, nl=False)
     if not any(call.files for call in calls):
@@ -163,6 +172,13 @@ def _once(paths: Sequence[str], wanted: Wanted, switches: Switches) -> tuple[int
 
         remember(sys.argv[1:], given.read, given.text, code)
     return code, given
+
+
+def _what_failed(problem: OSError) -> str:
+    """Files that cannot be read are findings; what is left is a file that cannot be written, and a folder that is gone."""
+    if problem.filename is None:
+        return f"the working folder cannot be used: {problem.strerror}; change into another"
+    return f"cannot write {problem.filename}: {problem.strerror}"
 
 
 def _watch(paths: Sequence[str], wanted: Wanted, switches: Switches) -> int:
@@ -203,7 +219,8 @@ def _fix(
         click.echo(f"{_count(fixed)} would be applied", err=True)
         return (FOUND_SOMETHING if changes else code), None
     if from_stdin:
-        click.echo(next(iter(fixed[0].call.buffers.values())), nl=False)
+        text = next(iter(fixed[0].call.buffers.values()))
+        click.echo(fixed[0].call.mark + text.encode("utf-8", "surrogateescape"), nl=False)
         click.echo(given.text, nl=False, err=True)
         return code, None
     if not _write(fixed):
@@ -253,14 +270,19 @@ def _calls(paths: Sequence[str], switches: Switches) -> Iterator[Call]:
 def _call(settings: Settings, paths: Sequence[str], switches: Switches) -> Call:
     exclude = (*settings.config.exclude, *switches.exclude)
     files = tuple(files_of(paths, settings.root, exclude, switches.force_exclude))
-    watched = [path for path in paths if os.path.isdir(path)]
-    if not switches.no_dependents and len(watched) < len(paths):
+    sought = [folder for folder in map(searched, paths) if folder]
+    watched = [one for folder in sought for one in folders_under(folder, settings.root, exclude)]
+    if not switches.no_dependents and not all(map(os.path.isdir, paths)):
         changed = with_dependents(files, settings.root, exclude)
         return Call(settings, tuple(changed.wanted), tuple({*watched, *changed.looked_at}), named=files)
     return Call(settings, files, tuple(watched), named=files)
 
 
 def _stdin_call(name: str) -> Call:
-    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise click.BadParameter(f"the standard input has more than {MAX_FILE_BYTES:,} bytes")
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    text = data.removeprefix(mark).decode("utf-8", "surrogateescape")
     settings = find_settings(os.path.dirname(name) or ".")
-    return Call(settings, (name,), buffers={name: text}, named=(name,))
+    return Call(settings, (name,), buffers={name: text}, named=(name,), mark=mark)
