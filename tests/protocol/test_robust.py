@@ -51,3 +51,25 @@ def test_random_damage(seed: int) -> None:
     report = prove_protocol(damaged(base, rng))
     assert report.verdict in Verdict
     assert msgspec.json.encode(report)
+
+
+@pytest.mark.parametrize("nested", [140, 400, 3000])
+def test_functions_inside_each_other(nested: int) -> None:
+    """Each line is made of the one before, twice: a tree of 2^nested leaves when it is written out."""
+    ring = ir.TensorType(ir.Ring(2**64), (2,))
+    body: list[ir.Statement] = [ir.Assign("a", "y0", ir.Ref("x"))]
+    for number in range(nested):
+        before = ir.Ref(f"y{number}")
+        both = ir.Mul(ir.Call("f", (before,), ring), ir.Call("g", (before,), ring))
+        body.append(ir.Assign("a", f"y{number + 1}", both))
+    body.append(ir.Send("a", ("b",), f"y{nested}"))
+    protocol = ir.Protocol(
+        "deep",
+        (ir.Party("a"), ir.Party("b")),
+        (ir.Input("x", ring, ir.Clear(("a",))),),
+        (),
+        tuple(body),
+    )
+    report = prove_protocol(protocol, (("b",),))
+    assert report.verdict is not Verdict.PROVED
+    assert len(msgspec.json.encode(report)) < 50_000

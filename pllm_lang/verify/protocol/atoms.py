@@ -10,7 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from pllm_lang.verify.protocol.polynomial import Poly, atoms_of
+from pllm_lang.verify.protocol.polynomial import Poly, TooLarge, atoms_of
+
+MAX_NESTED = 150
+"""Calls inside each other, of which one value may be made: the terms are followed into each other."""
 
 
 class Atom(msgspec.Struct, frozen=True):
@@ -33,6 +36,7 @@ class Atoms:
         self.all: list[Atom] = []
         self._numbers: dict[Any, int] = {}
         self._inside: dict[int, frozenset[int]] = {}
+        self._depth: list[int] = []
 
     def __getitem__(self, number: int) -> Atom:
         return self.all[number]
@@ -40,6 +44,10 @@ class Atoms:
     def add(self, atom: Atom) -> int:
         key = (atom.name, atom.kind, atom.modulus, atom.shape, atom.params, tuple(a.key() for a in atom.args))
         if key not in self._numbers:
+            depth = 1 + max((self._depth[n] for arg in atom.args for n in atoms_of(arg)), default=0)
+            if depth > MAX_NESTED:
+                raise TooLarge(f"a value is made by more than {MAX_NESTED} functions inside each other")
+            self._depth.append(depth)
             self._numbers[key] = len(self.all)
             self.all.append(atom)
         return self._numbers[key]

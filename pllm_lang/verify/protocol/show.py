@@ -12,14 +12,16 @@ from pllm_lang.verify.protocol.scalars import Scalar
 
 LETTERS = "ijklmnpqrstuvw"
 MAX_SHOWN = 6
+MAX_NESTED = 3
+"""Calls inside each other that are shown; a value of many steps is a tree that grows with every one of them."""
 
 
-def show_poly(poly: Poly, atoms: Atoms) -> str:
+def show_poly(poly: Poly, atoms: Atoms, nested: int = 0) -> str:
     """The first monomials; whole tensors by their name alone."""
     parts: list[str] = []
     for mono, coef in sorted(poly.terms.items(), key=lambda item: (-len(item[0][1]), item[0]))[:MAX_SHOWN]:
         sign = centred(coef, poly.modulus)
-        text = _mono(mono, poly, atoms)
+        text = _mono(mono, poly, atoms, nested)
         size = abs(sign)
         shown = text if size == 1 and text else f"{size}*{text}" if text else str(size)
         parts.append(("- " if sign < 0 else "+ ") + shown)
@@ -29,19 +31,21 @@ def show_poly(poly: Poly, atoms: Atoms) -> str:
     return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text
 
 
-def _mono(mono: Mono, poly: Poly, atoms: Atoms) -> str:
+def _mono(mono: Mono, poly: Poly, atoms: Atoms, nested: int) -> str:
     shown: list[str] = []
     for atom, entry in mono[1]:
         made = atoms[atom]
-        name = made.name if made.kind != "call" else f"{made.name}({_args(atom, atoms)})"
+        name = made.name if made.kind != "call" else f"{made.name}({_args(atom, atoms, nested)})"
         plain = not mono[0] and next(iter(whole(atom, poly.modulus or 3, poly.shape).terms))[1][0][1] == entry
         at = ",".join(show_index(i) for i in entry)
         shown.append(name if plain or not at else f"{name}[{at}]")
     return "*".join(shown)
 
 
-def _args(atom: int, atoms: Atoms) -> str:
-    return ", ".join(show_poly(arg, atoms) for arg in atoms[atom].args)
+def _args(atom: int, atoms: Atoms, nested: int = 0) -> str:
+    if nested == MAX_NESTED:
+        return "..."
+    return ", ".join(show_poly(arg, atoms, nested + 1) for arg in atoms[atom].args)
 
 
 def show_index(index: ix.Index) -> str:
