@@ -221,18 +221,36 @@ def _text(value: ex.Expr | None) -> str:
     return "" if value is None else value.value if isinstance(value, ex.Text) else show_expr(value)
 
 
+LIMITS = {"requests": 1, "max_input_tokens": 0, "max_new_tokens": 0}
+"""The limits of a budget, each with the least number that it can be."""
+
+LARGEST = 10**18
+"""Largest number of a budget: more than any run, and small enough to multiply and to print."""
+
+
 def _budget(reading: _Reading) -> tuple[tuple[str, str], ...]:
     value = reading.record.fields.get("budget")
     entries: list[tuple[str, str]] = []
     for name, limit in sorted(value.entries, key=_by_name) if isinstance(value, ex.MapOf) else ():
-        if isinstance(limit, ex.Num):
-            entries.append((name, limit.value))
-        else:
+        if name not in LIMITS:
+            text = f"a budget has no limit `{name}`, so nothing would be checked against it"
+            help_ = did_you_mean(name, LIMITS) or f"its limits are {', '.join(LIMITS)}"
+            reading.report("experiments.budget", text, "budget", help_)
+        elif not isinstance(limit, ex.Num):
             message = f"the budget `{name}` is a number"
             reading.report(
                 "experiments.budget", message, "budget", "write a number, or the name of a constant"
             )
+        elif not (limit.value.isdecimal() and LIMITS[name] <= int(limit.value) <= LARGEST):
+            text = f"the budget `{name}` is a whole number from {LIMITS[name]} to 10^18; {_short(limit.value)} is not"
+            reading.report("experiments.budget", text, "budget", "write how many the experiment may use")
+        else:
+            entries.append((name, limit.value))
     return tuple(entries)
+
+
+def _short(number: str) -> str:
+    return number if len(number) <= 24 else f"a number of {len(number)} characters"
 
 
 def _by_name(entry: tuple[str, ex.Expr]) -> str:
