@@ -15,12 +15,13 @@ from typing import Any, cast
 
 import msgspec
 
+from pllm_lang.artifacts import replay_terms as t
 from pllm_lang.artifacts import replay_views as v
 from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
 from pllm_lang.artifacts.replay_numbers import Range
 from pllm_lang.artifacts.replay_read import ReplayError, told
-from pllm_lang.artifacts.replay_walk import Walked, component_of, form_of, record
-from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref
+from pllm_lang.artifacts.replay_walk import Walked, bind, component_of, form_of, record
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref, Text
 from pllm_lang.catalog.records import Holding, Operator, Policy
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import (
@@ -39,6 +40,7 @@ from pllm_lang.ir.plan import (
 
 RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 STATISTICAL = 40
+RANK = " rank"
 MAX_USES_AS_ONE_TEXT = 120
 
 
@@ -70,6 +72,7 @@ class At(msgspec.Struct):
     times: int = 1
     folds: list[tuple[str, str]] = []
     next: int = 0
+    assumed: set[str] = set()
 
     def refuse(self, message: str) -> ReplayError:
         return ReplayError("certificate.program", message, f"stage `{self.stage.name}`, use {self.next}")
@@ -96,7 +99,7 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[v.Run]]:
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
     stages = [
-        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, {}, folds=[])
+        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, {}, folds=[], assumed=set())
         for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
     ]
     for at in stages:
@@ -104,7 +107,8 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[v.Run]]:
     runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
     distances = _views(lock, policy, runs, [at.folds for at in stages])
     _pattern(lock, policy)
-    return _owed(lock, policy, distances), runs
+    shared = {one for at in stages for one in at.assumed}
+    return _owed(lock, policy, distances, shared), runs
 
 
 def documents_policy(lock: Lock) -> str:
@@ -249,20 +253,32 @@ def _input(at: At, given: Input) -> None:
         _begins(at, given.value, None, found.holding, owner)
         use = _take(at, -1)
         text = at.walked.lock.documents.protocols[use.protocol].protocol
+        _wired(at, use, text)
         output = text.outputs[0] if len(text.outputs) == 1 else None
         if (
             use.inputs != (("x", name),)
             or output is None
             or _placed(output.holding, dict(use.roles)) != holding
-            or output.meaning != p.Ref("x")
+            or not _unchanged(text)
         ):
             raise at.refuse(f"`{given.owner}` does not share `{name}` as the plan says")
+        start = at.walked.values[given.value]
+        _in_range(at, text.inputs[0].range_bits, start.type, start.fact.range, name)
+        at.assumed.add(f"`{given.owner}` shares `{name}` with fresh uniform pieces")
         made = Held(use.outputs[0][1], output.type, holding, owner)
         at.names[made.name] = at.values[given.value] = made
         return
     known = owner or (frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]())
     _begins(at, given.value, None, holding, known)
     at.values[given.value] = at.names[name] = _arrives(at, given.value, at.values[given.value])
+
+
+def _unchanged(text: p.Protocol) -> bool:
+    """Whether the one result is meant to be the one operand, and nobody but parties of the plan takes part."""
+    if len(text.inputs) != 1 or len(text.outputs) != 1 or any(one.ideal is not None for one in text.parties):
+        return False
+    output = text.outputs[0]
+    return output.meaning == p.Ref(text.inputs[0].name) and not output.scale_bits and not output.error
 
 
 def _holding(at: At, place: Placement) -> p.Holding:
@@ -385,6 +401,9 @@ def _step(at: At, step: Step) -> None:
     wired = _wired(at, use, text.protocol)
     if [at.root.get(name, name) for name in wired] != [one.name for one in operands]:
         raise at.refuse("a use is not wired to what its step reads")
+    for name, operand in zip(wired, step.operands, strict=True):
+        start = at.walked.values[operand.family if isinstance(operand, Member) else operand]
+        _in_range(at, at.bits.get(name, 0), start.type, start.fact.range, name)
     component, operator = component_of(at.walked, step), cast("Operator", record(at.walked, step.operator))
     own = component is not None and component.protocol is not None and step.use is not None
     if text.component != (step.use.key if own and step.use is not None else ""):
@@ -440,15 +459,76 @@ def _by_component(at: At, step: Step, operator: Operator, text: p.Protocol, use:
             raise at.refuse(
                 f"`{output.name}` of `{text.name}` is not said to be what `{operator.name}` means"
             )
+    _bits_apart(at, text)
+    _cut_as_said(at, step, operator, text)
+
+
+def _bits_apart(at: At, text: p.Protocol) -> None:
+    """Only bits lie as bits: a number in pieces called so would be held against no range."""
+    taken = any(_boolean(given.holding) for given in text.inputs)
+    for thing in (*text.inputs, *text.outputs):
+        said = isinstance(thing, p.Input) or taken or _is_bits(thing.meaning)
+        if _boolean(thing.holding) and not (thing.type.number == p.Ring(2) and said):
+            raise at.refuse(f"`{thing.name}` of `{text.name}` lies as bits and is a number")
+        if isinstance(thing, p.Output) and _is_bits(thing.meaning) and not _boolean(thing.holding):
+            raise at.refuse(f"`{thing.name}` of `{text.name}` are bits and lies as a number")
+
+
+def _boolean(holding: p.Holding) -> bool:
+    return isinstance(holding, p.Shared) and holding.scheme == "boolean_shares"
+
+
+def _is_bits(meaning: p.Expr | None) -> bool:
+    return isinstance(meaning, p.Call) and meaning.fn == "bits"
+
+
+def _cut_as_said(at: At, step: Step, operator: Operator, text: p.Protocol) -> None:
+    """The raw numbers of a result have its format's fraction bits, and what the text rounds the record says."""
+    number = at.walked.number[id(step)]
+    types = [at.walked.values[one.family if isinstance(one, Member) else one].type for one in step.operands]
+    held = [form_of(at.walked.lock, type_) for type_ in types]
+    own = {
+        spec.name: None if form.kind in ("exact", "float") else form.frac
+        for spec, form in zip(operator.operands, held, strict=True)
+    }
+    for i, (output, type_) in enumerate(zip(text.outputs, step.types, strict=True)):
+        form = form_of(at.walked.lock, type_)
+        raw = None if output.meaning is None else _fraction(output.meaning, own)
+        if raw is not None and form.kind not in ("exact", "float") and raw - output.scale_bits != form.frac:
+            raise at.refuse(f"`{output.name}` of `{text.name}` has other fraction bits than its format")
+        unit, error = t.step_of(form), at.walked.errors.get((number, i), Fraction(0))
+        if (output.scale_bits or output.error) and (
+            unit is None or (error is not None and error < output.error * unit)
+        ):
+            raise at.refuse(f"`{output.name}` of `{text.name}` rounds more than its record says")
+
+
+def _fraction(said: p.Expr, own: dict[str, int | None]) -> int | None:
+    """Fraction bits of a polynomial of raw numbers; None where they are not known."""
+    match said:
+        case p.Ref(name=name):
+            return own.get(name)
+        case p.Mul(left=left, right=right) | p.MatMul(left=left, right=right):
+            x, y = _fraction(left, own), _fraction(right, own)
+            return None if x is None or y is None else x + y
+        case p.Add(terms=terms):
+            found = {_fraction(one, own) for one in terms}
+            return found.pop() if len(found) == 1 else None
+        case p.Scale(arg=arg) | p.Cast(arg=arg) | p.Transpose(arg=arg):
+            return _fraction(arg, own)
+        case _:
+            return None
 
 
 def _meant(said: p.Expr, means: Expr | None, operator: Operator) -> bool:
     """Whether a term over raw numbers says what an operator's meaning says, form by form; of what is known by its name alone,
     that it is the operator of its operands."""
     match said, means:
+        case p.Call(fn="bits", args=(arg,)), _ if operator.name != "bits":
+            return _meant(arg, means, operator)
         case p.Call(fn=fn, args=args), _:
             names = tuple(p.Ref(spec.name) for spec in operator.operands)
-            return args == names and fn.split("[", maxsplit=1)[0] in (operator.name, "bits")
+            return args == names and fn.split("[", maxsplit=1)[0] == operator.name
         case p.Cast(arg=arg), _:
             return _meant(arg, means, operator)
         case _, Apply(fn="nearest", args=(arg, _)):
@@ -490,17 +570,14 @@ def _aside(at: At) -> None:
     if text.component or len(wired) != 1 or len(use.outputs) != 1 or use.outputs[0][1] in at.names:
         raise at.refuse("it does something that no step of the plan does")
     before, output = at.names[wired[0]], text.protocol.outputs[0]
-    shape, body = output.type.shape, text.protocol.body
+    shape = output.type.shape
     if _shows(at, use):
         _shown(at, use, text.protocol, before)
         return
-    alone = all(
-        isinstance(line, p.Assign) and isinstance(line.value, p.Call) and not line.value.keys for line in body
-    )
     if (
         use.step != -1
         or use.times != at.times
-        or not alone
+        or not _computes(text.protocol, _residue(output.type.number))
         or shape != before.type.shape
         or isinstance(before.holding, p.Shared)
     ):
@@ -513,12 +590,35 @@ def _aside(at: At) -> None:
     at.names[name] = Held(name, output.type, _placed(output.holding, dict(use.roles)), before.known)
 
 
+def _residue(number: p.Number) -> str:
+    """What it is called to take a value as a number of this kind."""
+    if isinstance(number, p.Integer):
+        return f"integer{number.bits}"
+    bits = number.modulus.bit_length() - 1
+    return f"raw{bits}" if number.modulus == 1 << bits else f"raw modulo {number.modulus}"
+
+
+def _computes(text: p.Protocol, name: str) -> bool:
+    """Whether each party computes each result, called by this name, of all operands in their order, and does nothing else."""
+    parties = tuple(one.name for one in text.parties)
+    args = tuple(p.Ref(given.name) for given in text.inputs)
+    expected: list[tuple[str, str, p.Expr]] = []
+    for i, output in enumerate(text.outputs):
+        value = p.Call(name if len(text.outputs) == 1 else f"{name}.{i}", args, output.type)
+        if output != p.Output(output.name, output.type, p.Clear(parties), value, origin=output.origin):
+            return False
+        expected += [(party, output.name, value) for party in parties]
+    body = [(line.party, line.target, line.value) for line in text.body if isinstance(line, p.Assign)]
+    return len(body) == len(text.body) and body == expected
+
+
 def _shown(at: At, use: Use, text: p.Protocol, before: Held) -> None:
     """A value sent as it is to parties that take part: whether they may learn it is asked of the step that reveals it."""
     plain = all(isinstance(line, p.Send | p.Assign) for line in text.body)
     holding = _placed(text.outputs[0].holding, dict(use.roles))
     if (
         not plain
+        or not _unchanged(text)
         or use.times != at.times
         or not isinstance(before.holding, p.Clear)
         or not isinstance(holding, p.Clear)
@@ -599,7 +699,7 @@ def _lies(wanted: p.Holding, have: p.Holding) -> bool:
         case p.Shared(), p.Shared():
             pairs = list(zip(wanted.pieces, have.pieces, strict=False))
             same = all(a.coefficient == b.coefficient and set(a.holders) == set(b.holders) for a, b in pairs)
-            return same and len(wanted.pieces) == len(have.pieces)
+            return same and len(wanted.pieces) == len(have.pieces) and wanted.scheme == have.scheme
         case p.Shared(), _:
             return False
         case _, p.Public():
@@ -631,28 +731,118 @@ def _local(at: At, step: Step, operator: Operator, text: p.Protocol, use: Use, o
         raise at.refuse("a step in the clear sends or draws something")
     if step.party and {q for _, q in use.roles} != {step.party}:
         raise at.refuse(f"a step runs elsewhere than at `{step.party}`")
-    called = [
-        line.value.fn for line in text.body if isinstance(line, p.Assign) and isinstance(line.value, p.Call)
-    ]
-    if len(called) == len(text.body):
-        name = called[0] if len(text.outputs) == 1 else called[0].rpartition(".")[0]
-        meant = (
-            step.operator,
-            step.params,
-            tuple(one.type for one in text.inputs),
-            tuple(one.type for one in text.outputs),
-        )
-        plain = operator.name if operator.module.startswith("std.") else step.operator
-        if name.split("[", maxsplit=1)[0] != plain or at.functions.setdefault(name, meant)[:2] != meant[:2]:
-            raise at.refuse("one name stands for two operations")
+    if all(isinstance(line.value, p.Call) for line in text.body if isinstance(line, p.Assign)):
+        _called(at, step, operator, text)
         return
-    moves = step.structural or "structural" in operator.fields
+    names = t.Names()
+    for spec, given in zip(operator.operands, text.inputs, strict=True):
+        shape = tuple(dim for dim in given.type.shape if isinstance(dim, int))
+        bind(spec.shape, shape, names)
+        names.exact.setdefault(RANK, Fraction(len(shape)))
+    params = {name: _substituted(value) for name, value in step.params}
+    means = {clause.name: clause.expr for clause in operator.means}
     if (
-        not moves
+        "structural" not in operator.fields
         or not all(isinstance(one.holding, p.Shared) for one in operands)
         or len({repr(one.holding) for one in operands}) != 1
+        or any(
+            output.scale_bits
+            or output.error
+            or output.name != spec.name
+            or not _moved_as(output.meaning, means.get(spec.name), params, names)
+            for output, spec in zip(text.outputs, operator.results, strict=True)
+        )
     ):
-        raise at.refuse("a step on shares is more than a move of entries")
+        raise at.refuse("a step on shares is more than its move of entries")
+
+
+def _called(at: At, step: Step, operator: Operator, text: p.Protocol) -> None:
+    """The operator with its parameters, by a name that stands for nothing else in the stage."""
+    params = ", ".join(f"{name}={_written(at, value)}" for name, value in step.params)
+    name = operator.name if operator.module.startswith("std.") else step.operator
+    name = f"{name}[{params}]" if params else name
+    meant = step.operator, step.params
+    if not _computes(text, name) or at.functions.setdefault(name, meant) != meant:
+        raise at.refuse(f"a step in the clear is not `{name}` of its operands")
+
+
+def _written(at: At, value: Expr) -> str:
+    match value:
+        case Ref(name=name) if name.startswith("%f"):
+            every = [form.name for form in at.walked.lock.documents.ir.formats]
+            own = every[int(name[2:])]
+            return own if every.count(own) == 1 else f"{own}{name}"
+        case Ref(name=name):
+            return name
+        case Text(value=written) | Num(value=written):
+            return written
+        case ListOf(items=items):
+            return "[" + ", ".join(_plainly(one) for one in items) + "]"
+        case _:
+            return _plainly(value)
+
+
+def _plainly(value: Expr) -> str:
+    match value:
+        case Ref(name=name):
+            return name
+        case Text(value=written) | Num(value=written):
+            return written
+        case ListOf(items=items):
+            return "[" + ", ".join(map(_plainly, items)) + "]"
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def _substituted(value: Expr) -> list[Fraction] | Fraction | None:
+    """A parameter that is a number or a list of numbers."""
+    if isinstance(value, ListOf):
+        found = [t.exact(one, t.Names()) for one in value.items]
+        return [one for one in found if one is not None] if None not in found else None
+    return t.exact(value, t.Names())
+
+
+def _moved_as(
+    said: p.Expr | None,
+    means: Expr | None,
+    params: dict[str, list[Fraction] | Fraction | None],
+    sizes: t.Names,
+) -> bool:
+    """Whether a term moves entries as the meaning of a structural operator does with these parameters."""
+    if not isinstance(means, Apply) or not all(isinstance(one, Ref) for one in means.args):
+        return False
+    known = msgspec.structs.replace(
+        sizes, exact={**sizes.exact, **{k: v for k, v in params.items() if isinstance(v, Fraction)}}
+    )
+    named = {name: t.exact(one, known) for name, one in means.named}
+    args = tuple(p.Ref(one.name) for one in means.args if isinstance(one, Ref))
+    match said:
+        case p.Transpose(arg=arg, axes=()):
+            return means.fn == "transpose" and args == (arg,)
+        case p.Transpose(arg=arg, axes=axes):
+            order = dict(means.named).get("order")
+            stated = params.get(order.name) if isinstance(order, Ref) else None
+            return means.fn == "permute" and args == (arg,) and stated == [Fraction(axis) for axis in axes]
+        case p.Reshape(arg=arg):  # its shape is the result's, and entries keep their order
+            return means.fn == "reshape" and args == (arg,)
+        case p.Slice(arg=arg, axis=axis, start=start, stop=stop, step=1):
+            ends = named.get("from"), named.get("to")
+            return (
+                means.fn == "slice"
+                and args == (arg,)
+                and ends == (start, stop)
+                and _same_axis(named, axis, sizes)
+            )
+        case p.Concat(args=parts, axis=axis):
+            return means.fn == "concat" and args == parts and _same_axis(named, axis, sizes)
+        case _:
+            return False
+
+
+def _same_axis(named: dict[str, Fraction | None], axis: int, sizes: t.Names) -> bool:
+    """Axes may be counted from the end; the rank is that of the first operand."""
+    stated = named.get("axis", Fraction(-1))
+    return stated is not None and int(stated) % int(sizes.exact[RANK]) == axis
 
 
 def _has(held: Held, party: str) -> bool:
@@ -704,7 +894,7 @@ def _allowed(at: At) -> None:
     for output in at.program.outputs:
         held = at.names.get(output.name)
         to = output.holding.parties if isinstance(output.holding, p.Clear) else ()
-        shared = isinstance(output.holding, p.Shared)
+        shared = isinstance(output.holding, p.Shared) and held is not None and output.holding == held.holding
         if held is None or output.meaning is not None or not (shared or (to and set(to) <= held.known)):
             raise at.refuse(f"`{output.name}` may not be learnt by {told(to)}")
 
@@ -924,7 +1114,9 @@ def _distances(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> No
 
 
 # ---- what is owed and assumed ----
-def _owed(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> set[tuple[str, int, str]]:
+def _owed(
+    lock: Lock, policy: Policy, distances: dict[str, Fraction], shared: set[str]
+) -> set[tuple[str, int, str]]:
     """The security that the proofs rest on: of every primitive that takes part, and of streams, at the policy's level."""
     owed = {("placement.knowledge", -1, "step"), ("placement.learns", -1, "step")}
     owed |= {
@@ -941,11 +1133,7 @@ def _owed(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> set[tup
         owed |= {
             ("placement.distance", -1, f"the budget {who}") for who, distance in distances.items() if distance
         }
-    owed |= {
-        ("placement.assumption", -1, one)
-        for program in lock.documents.programs
-        for one in _shared(lock, program)
-    }
+    owed |= {("placement.assumption", -1, one) for one in shared}
     asked = int(policy.security.get("computational", 0))
     for text in lock.documents.protocols:
         for name, bits in _rests_on(text.protocol):
@@ -957,16 +1145,6 @@ def _owed(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> set[tup
                 told_of = f"the security of {name}, {bits} bits" if bits else f"the security of {name}"
                 owed.add(("placement.assumption", -1, told_of))
     return owed
-
-
-def _shared(lock: Lock, program: Program) -> set[str]:
-    """Inputs that their owner shares: it draws the pieces well."""
-    texts = lock.documents.protocols
-    return {
-        f"`{use.roles[0][1]}` shares `{use.inputs[0][1]}` with fresh uniform pieces"
-        for use in program.uses
-        if texts[use.protocol].protocol.name == "share by the owner" and not texts[use.protocol].component
-    }
 
 
 def _rests_on(text: p.Protocol) -> set[tuple[str, int]]:

@@ -71,6 +71,7 @@ class Walked(msgspec.Struct):
     every: list[Step]
     ran: list[View] = []
     texts: dict[int, int] = {}
+    errors: dict[tuple[int, int], Size] = {}
     first: int = -1
     steps: int = 0
 
@@ -300,6 +301,8 @@ def _step(walked: Walked, step: Step) -> None:
     if walked.steps > MAX_STEPS:
         raise ReplayError("certificate.beyond", f"the plan has more than {MAX_STEPS} steps to follow")
     operator, component = record(walked, step.operator), component_of(walked, step)
+    if step.structural and (not isinstance(operator, Operator) or "structural" not in operator.fields):
+        raise ReplayError("certificate.plan", "a step is said to move entries, and its operator computes")
     if not isinstance(operator, Operator) or len(step.operands) != len(operator.operands) or not step.results:
         raise ReplayError("certificate.plan", f"the lock holds no operator `{step.operator}` for this step")
     values = [_value(walked, operand) for operand in step.operands]
@@ -344,7 +347,7 @@ def _names(
         form = names.formats[spec.name] = form_of(walked.lock, held.type)
         if isinstance(spec.format, Ref) and spec.format.name in operator.format_vars:
             names.formats.setdefault(spec.format.name, form)
-        _bind(spec.shape, held.type.shape, names)
+        bind(spec.shape, held.type.shape, names)
     for spec, type_ in zip(operator.results, step.types, strict=True):
         names.formats[spec.name] = form_of(walked.lock, type_)
     own = step.use.params if component is not None and step.use is not None else ()
@@ -360,7 +363,7 @@ def _names(
     return names
 
 
-def _bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> None:
+def bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> None:
     """Sizes that stand alone get their value; `...s` takes what the others leave."""
     spread = next((i for i, dim in enumerate(pattern) if isinstance(dim, AnyRank)), None)
     extra = len(shape) - len(pattern) + (spread is not None)
@@ -421,6 +424,9 @@ def _derived(view: View, spec: OperandSpec) -> Fact:
             high = bound[1] if slot == "max" and op in ("<=", "<", "==") else high
     if fact.range is None and low is not None and high is not None and low <= high:
         fact = msgspec.structs.replace(fact, range=(low, high))
+    number = view.walked.number[id(view.step)]
+    before = view.walked.errors.get((number, position), error)
+    view.walked.errors[number, position] = n.least(before, error)
     for claim in claims:
         fact = _sharpened(fact, claim, view.names)
     return _widened(f.settled(fact), error)
