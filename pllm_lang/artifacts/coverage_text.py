@@ -29,7 +29,10 @@ def outcome(coverage: Coverage) -> str:
         return (
             f"complete, {assumed} of {len(coverage.rows)} rows rest on assumptions" if assumed else "complete"
         )
-    return f"incomplete, {count(coverage, 'missing')} of {len(coverage.rows)} rows missing"
+    missing = count(coverage, "missing")
+    if not missing and coverage.not_asked:
+        return f"incomplete: nothing missing in {len(coverage.rows)} rows, but not everything was asked"
+    return f"incomplete, {missing} of {len(coverage.rows)} rows missing"
 
 
 def place_text(places: tuple[Place, ...]) -> str:

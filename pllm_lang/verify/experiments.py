@@ -22,6 +22,7 @@ from pllm_lang.resolve.modules import FactsFile, Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding, Severity, Span
 from pllm_lang.verify.check import PlanReport, check_experiment, check_plan, plan_view
+from pllm_lang.verify.hints import NORMS_HELP
 from pllm_lang.verify.proving import drawn_of
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ _FIELDS = {
     "target": "deployment",
     "coverage.tokens": "budget",
     "bounds.undetected": "pipeline",
+    "placement.independence": "deployment",
 }
 """Which field of an experiment a finding about its model's text is about: by code, or by family; else `model`."""
 
@@ -144,13 +146,25 @@ def _placed_findings(subject: _Subject, findings: tuple[Finding, ...]) -> tuple[
         place = subject.fields.get(
             _FIELDS.get(one.code) or _FIELDS.get(one.code.split(".")[0], ""), subject.place
         )
-        placed = placed_at(place, one) if one.span.file == printed else one
+        placed = placed_at(place, _measured(one)) if one.span.file == printed else one
         key = (placed.code, placed.message, placed.span)
         known = kept.get(key)
         kept[key] = (
             placed if known is None else msgspec.structs.replace(known, count=known.count + placed.count)
         )
     return tuple(kept.values())
+
+
+_MEASURE_HELP = (
+    "`pllm measure CHECKPOINT -o facts.json` writes those of the weights (with `--quantize 8` of weights that the plan stores in"
+    ' 8 bits), and `facts: "facts.json"` in the experiment names them'
+)
+
+
+def _measured(finding: Finding) -> Finding:
+    """Nobody writes `where` into the text of a model: its weights are measured."""
+    notes = tuple(note.replace(NORMS_HELP, _MEASURE_HELP) for note in finding.notes)
+    return msgspec.structs.replace(finding, notes=notes)
 
 
 # ---- pipelines ----

@@ -147,3 +147,15 @@ def test_an_unused_suppression_goes_with_its_line(folder: Path) -> None:
 def test_an_accepted_answer_after_a_fix_is_the_answer_of_a_fresh_check(folder: Path) -> None:
     done = pllm(folder, "check", "--fix", "--unsafe-fixes", "--format", "json", "bad.pllm")
     assert pllm(folder, "check", "--no-cache", "--format", "json", "bad.pllm").stdout == done.stdout
+
+
+def test_from_a_plan_without_imports_to_an_accepted_one(tmp_path: Path) -> None:
+    """What an unknown name hid is no error that its import adds: the fixes go on from there."""
+    body = "  input x: int8[1, 64] from client\n  weight w: int8[32, 64] public\n  y = linear(x, w)\n  output y\n"
+    text = f"pllm 1\nplan mine {{\n{body}}}\n"
+    (tmp_path / "mine.pllm").write_text(text)
+    told = pllm(tmp_path, "check", "mine.pllm")
+    assert "fix (unsafe): Import `int8` from `std.formats`" in told.stdout
+    done = pllm(tmp_path, "check", "--fix", "--unsafe-fixes", "mine.pllm")
+    assert done.returncode == 0, done.stdout
+    assert pllm(tmp_path, "check", "mine.pllm").returncode == 0

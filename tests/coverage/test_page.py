@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from pllm_lang.artifacts.coverage import coverage_of
 from pllm_lang.artifacts.coverage_html import as_html
 from pllm_lang.artifacts.coverage_report import ASPECTS, SCHEMA, Coverage, Place, Row
+from pllm_lang.artifacts.coverage_text import outcome
 from pllm_lang.cli.checking import check_files
 from tests.corpus_harness import CORPUS
 from tests.pictures.browser import assert_readable
@@ -97,3 +99,17 @@ def test_reports_of_real_plans_are_readable(tmp_path: Path, name: str) -> None:
     path = next((CORPUS / "reports").glob(f"{name}*.pllm"))
     checked = check_files([str(path)], str(path.parent))
     assert_readable(as_html(coverage_of(checked.reports[0], checked.sources)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [
+        ("missing", "incomplete, 1 of 1 rows missing"),
+        ("covered", "incomplete: nothing missing in 1 rows, but not everything was asked"),
+    ],
+)
+def test_the_outcome_of_an_incomplete_report_says_why(
+    level: Literal["missing", "covered"], told: str
+) -> None:
+    report = Coverage(SCHEMA, "p", False, (Row("operator", "linear", level, "x", 1),), ("target",))
+    assert outcome(report) == told

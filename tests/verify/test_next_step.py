@@ -102,3 +102,35 @@ experiment trial { plan: p, deployment: here }
 """
     help = told(tmp_path, text + layer("int8", "@ client"))["target.no_host"][1]
     assert help == "add the party to `hosts:` of the deployment, which names `clinet`"
+
+
+def test_a_product_written_with_at_is_told_the_operator(tmp_path: Path) -> None:
+    text = "plan p {\n  input x: int8[1, 8] from client\n  weight w: int8[4, 8] public\n  y = x @ w\n  output y\n}\n"
+    assert "`y = matmul(x, w)`" in told(tmp_path, text)["types.not_a_step"][1]
+    party = told(tmp_path, text.replace("x @ w", "x @ client"))["types.not_a_step"][1]
+    assert "a value has one name" in party
+
+
+PIPELINE = Path(__file__).parent.parent / "corpus" / "experiments" / "pipeline"
+
+
+def test_a_model_is_measured_and_not_stated() -> None:
+    """Nobody writes `where` into the text of a model."""
+    (found,) = (f for f in findings_of(PIPELINE / "ring_too_small.pllm") if f.code == "bounds.carrier")
+    assert any("`pllm measure CHECKPOINT -o facts.json`" in note for note in found.notes)
+    assert not any("where norm2" in note for note in found.notes)
+
+
+def test_material_without_weights_is_told_the_digest_of_the_facts(tmp_path: Path) -> None:
+    text = (PIPELINE / "other_weights.pllm").read_text(encoding="utf-8")
+    for name in ("k520.json", "measured.json"):
+        (tmp_path / name).write_bytes((PIPELINE / name).read_bytes())
+    line = next(line for line in text.splitlines() if "weights:" in line)
+    (tmp_path / "plan.pllm").write_text(text.replace(line + "\n", ""), encoding="utf-8")
+    (found,) = (f for f in findings_of(tmp_path / "plan.pllm") if f.code == "material.binding")
+    assert found.help.startswith('write `weights: "sha256:')
+
+
+def test_a_slot_that_a_pipeline_fixes_is_told_so() -> None:
+    (found,) = findings_of(PIPELINE / "fixed_slot.pllm")
+    assert "its `linear` is fixed" in found.help

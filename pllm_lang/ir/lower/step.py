@@ -142,6 +142,9 @@ def _not_a_call(ctx: Context, step: syn.Step) -> Results:
     binding = ctx.frame.module.scope.get(step.value.id) if isinstance(step.value, syn.Name) else None
     if binding is not None and binding.kind == "policy":
         help = f"a policy stands in the head of the plan: `plan name under {binding.name} {{`"
+    elif isinstance(step.value, syn.Name) and (right := _value_after_at(ctx, step)):
+        left, name = step.value.id, target.name.id
+        help = f"`@` says who computes; write `{name} = matmul({left}, {right})`, or `linear` with weights `[out, in]`"
     elif isinstance(step.value, syn.Name):
         help = f"write `{step.value.id}` where `{target.name.id}` is meant: a value has one name"
     elif isinstance(step.value, syn.Binary) and step.value.op in _WORDS:
@@ -151,6 +154,12 @@ def _not_a_call(ctx: Context, step: syn.Step) -> Results:
         ctx, "types.not_a_step", "a step calls an operator or a block", span_of(ctx, step, step.value), help
     )
     return unknown_results(ctx, step)
+
+
+def _value_after_at(ctx: Context, step: syn.Step) -> str:
+    """`w` of `y = x @ w`, where `w` is a value and no party."""
+    parties = (clause.party.id for clause in step.clauses if isinstance(clause, syn.At))
+    return next((party for party in parties if look(ctx, party) is not None), "")
 
 
 _WORDS = {"+": "add", "-": "sub", "*": "mul"}

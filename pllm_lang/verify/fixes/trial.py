@@ -128,19 +128,17 @@ def holds(
     """The finding is gone, and no error is new."""
     place = _moved(finding, edits)
     gone = _count(after, place) < sum(1 for one in before if _moved(one, edits) == place)
-    return gone and not added_errors(edits, before, after)
+    return gone and not added_errors(edits, before, after, named=_only_imports(finding, edits))
 
 
 def added_errors(
-    edits: Sequence[Edit], before: Sequence[Finding], after: Sequence[Finding]
+    edits: Sequence[Edit], before: Sequence[Finding], after: Sequence[Finding], *, named: bool = False
 ) -> Counter[Place]:
-    """Errors of `after` that `before` does not have, by code and place."""
-    broken = {one.span.file for one in before if _is_error(one) and one.code.startswith("syntax.")}
-    new = Counter(
-        _place(one)
-        for one in after
-        if _is_error(one) and (one.code.startswith("syntax.") or not _hidden(one, broken))
-    )
+    """Errors of `after` that `before` does not have, by code and place; of those that a broken text hid, or an unknown name
+    where the edits make it `named`, only the ones that are told before values are judged."""
+    broken = any(_is_error(one) and one.code.startswith("syntax.") for one in before)
+    told = _EARLY if named and not broken else ("syntax.",) if broken else ("",)
+    new = Counter(_place(one) for one in after if _is_error(one) and one.code.startswith(told))
     return new - Counter(_moved(one, edits) for one in before if _is_error(one))
 
 
@@ -157,9 +155,12 @@ def changes_nothing_else(
     return old == Counter((_place(one), one.severity, one.verdict) for one in after)
 
 
-def _hidden(finding: Finding, broken: set[str]) -> bool:
-    """Whether something of the call could not be read, so that errors come to light once it can be."""
-    return bool(broken) and not finding.code.startswith("syntax.")
+_EARLY = ("syntax.", "names.", "modules.")
+
+
+def _only_imports(finding: Finding, edits: Sequence[Edit]) -> bool:
+    """Whether edits that end an unknown name leave everything else as it stands: a statement is added, or a name to one."""
+    return finding.code == "names.unknown" and all(edit.span.start == edit.span.end for edit in edits)
 
 
 def _is_error(finding: Finding) -> bool:

@@ -141,7 +141,8 @@ def _fits(
     provider = stock.provider.rsplit(".", 1)[-1]
     if provider not in need.providers and not _prepares(stock.provider, experiment, library):
         made_by = " or ".join(f"`{party}`" for party in sorted(need.providers)) or "nobody"
-        text = f"`{name}` comes from `{provider}`, and in this plan {made_by} makes `{need.bundle}`"
+        origin = f"comes from `{provider}`" if provider else "does not say who made it"
+        text = f"`{name}` {origin}, and in this plan {made_by} makes `{need.bundle}`"
         yield _refuse(
             "material.provider", need, text, "take a stock of that provider, or bind the role to it"
         )
@@ -183,7 +184,14 @@ def _bound(need: Need, stock: Stock, checkpoints: set[str]) -> Iterator[Obligati
         else f"`{name}` says not for which"
     )
     text = f"`{need.bundle}` is made from the weights, and {missing}"
-    help_ = "write `weights:` in the stock and `facts` in the plan, with one digest"
+    (digest,) = checkpoints if len(checkpoints) == 1 else ("",)
+    help_ = (
+        f'write `weights: "{digest}"` in the stock, if it was made for these weights'
+        if digest
+        else "name a facts file of these weights, by `facts` in the plan or `facts:` in the experiment"
+        if stock.weights
+        else "write `weights:` in the stock and `facts` in the plan, with one digest"
+    )
     yield Obligation("material.binding", Verdict.UNPROVED, need.subject, text, "using", help=help_)
 
 

@@ -77,7 +77,9 @@ def _arguments(record: Record, use: ComponentUse, report: Report) -> dict[str, e
     for name in given:
         if name not in {spec.name for spec in record.params}:
             known = ", ".join(f"`{spec.name}`" for spec in record.params) or "none"
-            report("params.unknown", f"`{record.name}` has no parameter `{name}`", f"it takes {known}")
+            fixed = f"; its `{name}` is fixed, for another one declare a pipeline of your own with the same fields"
+            help = f"it takes {known}{fixed if name in record.fields else ''}"
+            report("params.unknown", f"`{record.name}` has no parameter `{name}`", help)
     values = {spec.name: given.get(spec.name, spec.default) for spec in record.params}
     for name, value in values.items():
         if value is None:
