@@ -21,9 +21,6 @@ from pllm_lang.catalog.records import AnyRecord
 MAX_LOCK_BYTES = 64_000_000
 
 
-_DECODER = msgspec.json.Decoder(Lock, strict=False)
-
-
 class ReplayError(Exception):
     """A lock that proves nothing: a code (`lock.*`: the file, `certificate.*`: the evidence), a sentence, a place."""
 
@@ -34,71 +31,59 @@ class ReplayError(Exception):
 
 def read_lock(data: bytes) -> Lock:
     """Raises ReplayError for anything that is not the canonical text of a lock whose digests hold."""
+    if len(data) > MAX_LOCK_BYTES:
+        raise ReplayError("lock.too_large", f"the file has more than {MAX_LOCK_BYTES:,} bytes")
+    lock = _at_a_glance(data) or _in_detail(data)
+    if lock.documents.certificate.schema != CERTIFICATE:
+        raise ReplayError("lock.schema", f"its certificate is not `{CERTIFICATE}`")
+    _digests(lock, data)
+    return lock
+
+
+class _FractionError(ValueError):
+    """A number that is not whole."""
+
+
+def _fraction(text: str) -> float:
+    raise _FractionError(text)
+
+
+_DECODER = msgspec.json.Decoder(Lock, strict=False, float_hook=_fraction)
+_ENCODER = msgspec.json.Encoder(order="sorted")
+_LARGE = re.compile(rb"(?<=[:,\[])-?[0-9]{16,}")
+_BEYOND = re.compile(b"[\xf0-\xf4]")
+
+
+def _at_a_glance(data: bytes) -> Lock | None:
+    """The lock where its text is byte for byte what its data give: then it is canonical, no name stands twice, no field is
+    missing or too many, and no number is one that readers round. (Names beyond the first plane sort otherwise there.)"""
+    if not data.isascii() and _BEYOND.search(data):
+        return None
+    try:
+        lock = _DECODER.decode(data)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
+    text = _LARGE.sub(_as_text, _ENCODER.encode(lock)) + b"\n"
+    return lock if text == data and lock.schema == LOCK else None
+
+
+def _in_detail(data: bytes) -> Lock:
+    """The same question part by part, to say what is wrong, or that nothing is."""
     document = _json(data)
     if not isinstance(document, dict):
         raise ReplayError("lock.form", "a lock is one object")
-    fields = cast("dict[str, Any]", document)
-    if fields.get("schema") != LOCK:
-        raise ReplayError(
-            "lock.schema", f"this is `{str(fields.get('schema'))[:60]}`, and replay reads `{LOCK}`"
-        )
+    schema = cast("dict[str, Any]", document).get("schema")
+    if schema != LOCK:
+        raise ReplayError("lock.schema", f"this is `{str(schema)[:60]}`, and replay reads `{LOCK}`")
     try:
         lock = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ReplayError("lock.form", f"a part of the lock has another form: {problem}") from None
-    if lock.documents.certificate.schema != CERTIFICATE:
-        raise ReplayError("lock.schema", f"its certificate is not `{CERTIFICATE}`")
-    parts = _parts(fields["documents"])
-    if _assembled(fields, parts) + b"\n" != data:
+    if canonical(document) + b"\n" != data:
         raise ReplayError("lock.form", "the text is not in canonical form (RFC 8785, one line)")
-    _whole_documents(lock, parts)
-    _digests(lock, fields, parts)
+    if safe(msgspec.json.decode(_ENCODER.encode(lock))) != document:
+        raise ReplayError("lock.form", "it leaves out fields, or has more than a compiler writes")
     return lock
-
-
-Parts = dict[str, "bytes | list[bytes] | dict[str, bytes]"]
-"""The canonical bytes of each document of a lock; of programs and protocols one by one, of records by key."""
-
-
-def _parts(documents: dict[str, Any]) -> Parts:
-    out: Parts = {}
-    for name, part in documents.items():
-        if name in ("programs", "protocols"):
-            out[name] = [_spelled(one) for one in part]
-        else:
-            out[name] = (
-                {key: _spelled(one) for key, one in part.items()} if name == "records" else _spelled(part)
-            )
-    return out
-
-
-def _assembled(fields: dict[str, Any], parts: Parts, *, without: str = "") -> bytes:
-    """The lock's own canonical bytes, put together from those of its documents."""
-    documents = _object_of(
-        {name: part if isinstance(part, bytes) else _joined(part) for name, part in parts.items()}
-    )
-    others = {name: _spelled(part) for name, part in fields.items() if name not in ("documents", without)}
-    return _object_of({**others, "documents": documents})
-
-
-def _joined(part: list[bytes] | dict[str, bytes]) -> bytes:
-    return _object_of(part) if isinstance(part, dict) else b"[" + b",".join(part) + b"]"
-
-
-def _object_of(parts: dict[str, bytes]) -> bytes:
-    names = sorted(parts, key=lambda name: name.encode("utf-16-be"))
-    return b"{" + b",".join(_spelled(name) + b":" + parts[name] for name in names) + b"}"
-
-
-def _whole_documents(lock: Lock, parts: Parts) -> None:
-    """Every field is there, also where it says nothing: what a reader would fill in cannot differ from what was digested."""
-    for name in ("ir", "policy", "experiment", "certificate", "programs", "protocols"):
-        read, stated = msgspec.json.encode(getattr(lock.documents, name), order="sorted"), parts[name]
-        spelled = stated if isinstance(stated, bytes) else _joined(stated)
-        if read == spelled or _LARGE.sub(_as_text, read) == spelled:
-            continue
-        if safe(msgspec.json.decode(read)) != json.loads(spelled):
-            raise ReplayError("lock.form", f"`{name}` leaves out fields, or has more than a compiler writes")
 
 
 def record_of(lock: Lock, key: str) -> AnyRecord | None:
@@ -112,9 +97,6 @@ def record_of(lock: Lock, key: str) -> AnyRecord | None:
     return None
 
 
-_LARGE = re.compile(rb"-?[0-9]{16,}")
-
-
 def _as_text(found: re.Match[bytes]) -> bytes:
     """A number as a lock writes it: as text where readers might round it."""
     return b'"' + found[0] + b'"' if abs(int(found[0])) > LARGEST else found[0]
@@ -122,8 +104,6 @@ def _as_text(found: re.Match[bytes]) -> bytes:
 
 # ---- strict JSON ----
 def _json(data: bytes) -> Any:
-    if len(data) > MAX_LOCK_BYTES:
-        raise ReplayError("lock.too_large", f"the file has more than {MAX_LOCK_BYTES:,} bytes")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -162,57 +142,68 @@ def _no_float(text: str) -> float:
 
 
 # ---- digests ----
-_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+class _Use(msgspec.Struct):
+    """Where the bytes of a program's uses stand."""
+
+    uses: list[msgspec.Raw]
 
 
-def _spelled(value: Any) -> bytes:
-    """RFC 8785 of texts and whole numbers: sorted names, no spaces. (Names beyond the first plane sort otherwise there.)"""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return canonical(value) if _BEYOND.search(text) else text.encode()
+class _Parts(msgspec.Struct):
+    """Where the bytes of each document stand: of a canonical text they are the canonical bytes."""
+
+    ir: msgspec.Raw
+    names: msgspec.Raw
+    policy: msgspec.Raw
+    experiment: msgspec.Raw
+    records: dict[str, msgspec.Raw]
+    protocols: list[msgspec.Raw]
+    programs: list[_Use]
+    certificate: msgspec.Raw
 
 
-def digest(what: str, spelled: bytes) -> str:
-    return hashlib.sha256(f"pllm.lang.lock.v1/{what}\0".encode() + spelled).hexdigest()
+_WHOLE = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_PARTS = msgspec.json.Decoder(_Parts)
 
 
-def _digests(lock: Lock, fields: dict[str, Any], parts: Parts) -> None:
-    stated, whole = lock.digests, dict[str, str]()
-    for name in ("ir", "names", "policy", "experiment", "certificate"):
-        part = parts[name]
-        assert isinstance(part, bytes)
-        whole[name] = digest(name, part)
-        _same(name, getattr(stated, name), whole[name])
-    bodies, texts = parts["records"], parts["protocols"]
-    assert isinstance(bodies, dict)
-    records = {key: digest("record", b"[" + _spelled(key) + b"," + one + b"]") for key, one in bodies.items()}
+def _spelled(value: object) -> bytes:
+    """RFC 8785 of texts and of lists of digests under names."""
+    return canonical(value)
+
+
+def _array(*parts: bytes | msgspec.Raw) -> bytes:
+    return b"[" + b",".join(parts) + b"]"
+
+
+def digest(what: str, spelled: bytes | msgspec.Raw) -> str:
+    return hashlib.sha256(f"pllm.lang.lock.v1/{what}\0".encode() + bytes(spelled)).hexdigest()
+
+
+def _digests(lock: Lock, data: bytes) -> None:
+    fields, stated = _WHOLE.decode(data), lock.digests
+    parts = _PARTS.decode(fields["documents"])
+    about = {what: digest(what, getattr(parts, what)) for what in ("ir", "names", "policy", "experiment")}
+    for what, found in {**about, "certificate": digest("certificate", parts.certificate)}.items():
+        _same(what, getattr(stated, what), found)
+    records = {key: digest("record", _array(_spelled(key), one)) for key, one in parts.records.items()}
     _same_names("records", stated.records, records)
-    _same(
-        "protocols",
-        list(stated.protocols),
-        [digest("protocol", one) for one in texts if isinstance(one, bytes)],
-    )
-    programs = fields["documents"]["programs"]
-    _same_names(
-        "programs",
-        stated.programs,
-        {one.stage: _parties(one, body) for one, body in zip(lock.documents.programs, programs, strict=True)},
-    )
-    about = {name: whole[name] for name in ("ir", "names", "policy", "experiment")}
+    _same("protocols", list(stated.protocols), [digest("protocol", one) for one in parts.protocols])
+    programs = zip(lock.documents.programs, parts.programs, strict=True)
+    _same_names("programs", stated.programs, {one.stage: _parties(one, own.uses) for one, own in programs})
     about["records"] = digest("records", _spelled(records))
     _same_names("certificate", lock.documents.certificate.about, about)
-    _same(
-        "plan_lock_digest",
-        lock.plan_lock_digest,
-        digest("lock", _assembled(fields, parts, without="plan_lock_digest")),
-    )
+    others = [b'"%s":%s' % (k.encode(), bytes(part)) for k, part in fields.items() if k != "plan_lock_digest"]
+    _same("plan_lock_digest", lock.plan_lock_digest, digest("lock", b"{" + b",".join(others) + b"}"))
 
 
-def _parties(program: Program, body: dict[str, Any]) -> dict[str, str]:
+def _parties(program: Program, uses: list[msgspec.Raw]) -> dict[str, str]:
     """What each party runs: the uses in which it has a role."""
     found: dict[str, str] = {}
     for party in program.parties:
-        own = [use for use in body["uses"] if any(who == party.name for _, who in use[2])]
-        found[party.name] = digest("program", _spelled([program.stage, party.name, own]))
+        mine = [any(who == party.name for _, who in use.roles) for use in program.uses]
+        own = [text for text, is_own in zip(uses, mine, strict=True) if is_own]
+        found[party.name] = digest(
+            "program", _array(_spelled(program.stage), _spelled(party.name), _array(*own))
+        )
     return found
 
 
