@@ -199,12 +199,19 @@ class Documents:
 
 
 def path_of(uri: str) -> str:
-    """The path of a document; one that was never saved gets a name in the working folder."""
+    """The path of a document; one that was never saved, or that no file can be named as, gets a name in the working folder."""
     path = uris.to_fs_path(uri) if uri.startswith("file:") else None
-    if path:
+    if path and _can_be_named(path):
         return path
     name = "".join(letter if letter.isalnum() else "_" for letter in uri)
     return os.path.join(os.getcwd(), f"{name}.pllm")
+
+
+def _can_be_named(path: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def _seen(future: asyncio.Future[Any]) -> None:

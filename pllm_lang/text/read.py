@@ -13,6 +13,7 @@ from pllm_lang.text.limits import MAX_FILE_BYTES
 from pllm_lang.text.regular_file import Unreadable, read_bytes
 from pllm_lang.text.source import Source, make_source
 
+LINE_END = b"\n"
 TOO_LARGE = "split it into modules"
 
 
@@ -33,14 +34,19 @@ def decode_source(name: str, data: bytes) -> Source | Finding:
         limit = {"limit": str(MAX_FILE_BYTES)}
         return _finding("file.too_large", message, name, TOO_LARGE, limit)
     if (at := data.find(b"\0")) >= 0:
-        message = f"a NUL byte at offset {at}: this is no text"
+        message = f"{_byte(data, at)} is NUL: this is no text"
         return _finding("file.not_text", message, name, "save the file as UTF-8", {"value": str(at)})
     try:
         return make_source(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"line {line} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+        message = f"{_byte(data, error.start)} is not UTF-8: 0x{data[error.start]:02x}"
         return _finding("file.not_text", message, name, "save the file as UTF-8", {"value": str(error.start)})
+
+
+def _byte(data: bytes, at: int) -> str:
+    """A place that does not move with the lines above it."""
+    above = data[:at]
+    return f"byte {at - above.rfind(LINE_END)} of line {above.count(LINE_END) + 1}"
 
 
 def _finding(code: str, message: str, name: str, help: str, data: dict[str, str] | None = None) -> Finding:

@@ -154,6 +154,36 @@ def test_a_feature_that_fails_answers_with_nothing_and_the_others_go_on(tmp_path
     run(story())
 
 
+def test_a_document_that_no_file_can_be_named_as_disturbs_no_other(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with session(tmp_path, "emacs") as s:
+            uri = s.open("plan.pllm", PLAN)
+            for other in ("file:///tmp/a%00b.pllm", "file:///tmp/\ud83d.pllm", "untitled:" + "x" * 5_000, ""):
+                s.client.text_document_did_open(
+                    types.DidOpenTextDocumentParams(types.TextDocumentItem(other, "pllm", 1, PLAN))
+                )
+                s.whole(uri, PLAN)
+                assert await s.codes(uri) == []
+            assert not s.client.messages
+
+    run(story())
+
+
+def test_what_stands_in_an_imported_buffer_is_judged_as_in_a_file(tmp_path: Path) -> None:
+    """The editor's copy has blanks behind its lines, and nothing that is told shows them."""
+
+    async def story() -> None:
+        async with session(tmp_path, "emacs") as s:
+            lib = s.open("lib.pllm", "pllm 1\n\nformat low = int(-4, 4)\n")
+            uri = s.open("plan.pllm", 'pllm 1\n\nimport "./lib.pllm" [low]\n')
+            s.whole(lib, "pllm 1\n\n# \0\n")
+            s.whole(uri, s.texts[uri] + "\n")
+            [found] = [one for one in await s.diagnostics(uri) if one.code == "file.not_text"]
+            assert found.message.startswith("`./lib.pllm`: byte 3 of line 3 is NUL")
+
+    run(story())
+
+
 def started(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*SERVER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

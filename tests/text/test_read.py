@@ -60,11 +60,11 @@ def test_a_file_at_the_limit_is_read() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"pllm 1\0", "a NUL byte at offset 6: this is no text"),
-        (b"pllm 1\n\xff", "line 2 is not UTF-8: byte 0xff at offset 7"),
-        ("pllm 1".encode("utf-16"), "a NUL byte at offset 3: this is no text"),
-        (b"caf\xe9", "line 1 is not UTF-8: byte 0xe9 at offset 3"),
-        (b"\xed\xa0\x80", "line 1 is not UTF-8: byte 0xed at offset 0"),
+        (b"pllm 1\0", "byte 7 of line 1 is NUL: this is no text"),
+        (b"pllm 1\n\xff", "byte 1 of line 2 is not UTF-8: 0xff"),
+        ("pllm 1".encode("utf-16"), "byte 4 of line 1 is NUL: this is no text"),
+        (b"caf\xe9", "byte 4 of line 1 is not UTF-8: 0xe9"),
+        (b"\xed\xa0\x80", "byte 1 of line 1 is not UTF-8: 0xed"),
     ],
 )
 def test_what_is_no_text(data: bytes, message: str) -> None:
