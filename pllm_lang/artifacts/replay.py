@@ -30,6 +30,8 @@ SHOWN = frozenset(
     + ["material.shortage", "material.binding", "coverage.tokens", "bounds.undetected"]
 )
 """Obligations that replay shows again, all of them; others it only repeats. (`protocol.*` is shown of every program.)"""
+ASSUMING = ("bounds.stated_range", "bounds.contradiction", "bounds.overflow", "placement.assumption")
+"""Obligations of which replay works out what they take for granted."""
 MALFORMED = (
     ValueError,
     LookupError,
@@ -90,7 +92,7 @@ def _replayed(lock: Lock) -> Replayed:
         missing = (code, about, part) in expected
         what = "leaves out" if missing else "claims, and the plan does not owe,"
         raise ReplayError("certificate.duties", f"it {what} `{code}` of value {about} {part}".rstrip())
-    _assumed(lock)
+    _assumed(lock, walked.told | {one for one in placed if one[0] == "placement.assumption"})
     _outputs(lock, walked)
     shown: dict[str, int] = {}
     for code, _, _ in sorted(expected):
@@ -133,9 +135,14 @@ def _outputs(lock: Lock, walked: Walked) -> None:
                 raise ReplayError("lock.head", f"`{name}` has another shape than it says")
 
 
-def _assumed(lock: Lock) -> None:
-    """What is taken for granted is listed, all of it."""
+def _assumed(lock: Lock, owed: set[tuple[str, int, str]]) -> None:
+    """What is taken for granted is listed, all of it: what obligations of bounds and protocols rest on is worked out here."""
     certificate = lock.documents.certificate
+    own = {(duty.code, duty.about, one) for duty in certificate.duties for one in duty.assumed}
+    own = {one for one in own if one[0] in ASSUMING}
+    for code, about, text in sorted(owed ^ own):
+        what = "does not say" if (code, about, text) in owed else "says, and nothing rests on it,"
+        raise ReplayError("certificate.assumed", f"`{code}` of value {about} {what} that it assumes: {text}")
     told = sorted({one for duty in certificate.duties for one in duty.assumed})
     if list(certificate.assumed) != told:
         raise ReplayError("certificate.assumed", "its list of assumptions is not that of its obligations")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 from typing import TypeAlias
 
@@ -20,14 +21,17 @@ BITS = 300
 MAX_BITS = 20_000
 """Numbers of a certificate, and what replay makes of them, are no longer than that."""
 MAX_ARGUMENT = 4096
+ZERO = Fraction(0)
 """Exponentials of larger numbers are unknown."""
 
 
+@lru_cache(maxsize=4096)
 def number(text: str) -> Fraction:
     """The rational that a document writes as `12` or `-1/128`; ValueError for anything else."""
     top, slash, under = text.partition("/")
     if (
         len(text) > MAX_BITS // 3
+        or not text.isascii()
         or not top.removeprefix("-").isdecimal()
         or (slash and not under.isdecimal())
     ):
@@ -84,7 +88,7 @@ def within(x: Range, limit: Range) -> bool:
 
 def largest(x: Range) -> Size:
     """The largest absolute value."""
-    return None if x is None else max(-x[0], x[1], Fraction(0))
+    return None if x is None else max(-x[0], x[1], ZERO)
 
 
 def around(size: Size) -> Range:
@@ -96,15 +100,15 @@ def least(*sizes: Size) -> Size:
 
 
 def product(*sizes: Size) -> Size:
-    total: Size = Fraction(1)
-    for one in sizes:
+    total = sizes[0]
+    for one in sizes[1:]:
         total = None if one is None or total is None else total * one
     return total
 
 
 def total(*sizes: Size) -> Size:
-    out: Size = Fraction(0)
-    for one in sizes:
+    out: Size = sizes[0] if sizes else ZERO
+    for one in sizes[1:]:
         out = None if one is None or out is None else out + one
     return out
 

@@ -20,7 +20,7 @@ from pllm_lang.artifacts import replay_views as v
 from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
 from pllm_lang.artifacts.replay_numbers import Range
 from pllm_lang.artifacts.replay_read import ReplayError, told
-from pllm_lang.artifacts.replay_walk import Walked, bind, component_of, form_of, record
+from pllm_lang.artifacts.replay_walk import Walked, bind, component_of, counted_turn, form_of, record
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref, Text
 from pllm_lang.catalog.records import Holding, Operator, Policy
 from pllm_lang.ir import protocol as p
@@ -220,8 +220,10 @@ def _begins(
 
 def _in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> None:
     """|raw| < 2^bits, by what was worked out of the value."""
+    if not bits:
+        return
     scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
-    if bits and (limit is None or max(-limit[0], limit[1]) * scale >= 1 << bits):
+    if limit is None or max(-limit[0], limit[1]) * scale >= 1 << bits:
         raise ReplayError("certificate.bound", f"`{what}` is not shown to be below 2^{bits}")
 
 
@@ -339,6 +341,7 @@ def _repeat(at: At, node: Repeat) -> None:
         at.values[one.inner] = _read(at, one.initial)
     folded, outer = at.program.folded and node.high - node.low > 2, at.times
     for index in range(node.low, node.low + 2 if folded else node.high):
+        counted_turn(at.walked)
         at.loops[node.depth] = index
         before = [_read(at, one.inner) for one in node.carried]
         last = folded and index > node.low
@@ -956,32 +959,17 @@ def _by_parts(
     known = {one.name for one in program.inputs if _gets(one.holding, coalition)}
     final = {one.name for one in program.outputs if _gets(one.holding, coalition)}
     done: dict[tuple[int, tuple[str, ...]], Fraction] = {}
+    results: dict[tuple[int, Roles], tuple[Fraction, list[tuple[str, bool]]]] = {}
     for use in program.uses:
-        run, roles = (
-            runs[use.protocol],
-            tuple(sorted(role for role, party in use.roles if party in coalition)),
-        )
-        key = (False, use.protocol, roles)
-        if roles and (use.protocol, roles) not in done:
-            if key not in own:
-                raise ReplayError(
-                    "certificate.view", f"it has no proof of what {told(roles)} sees", run.protocol.name
-                )
-            used.add(key)
-            done[use.protocol, roles] = v.proves_view(run, roles, own[key])
-        distance += done.get((use.protocol, roles), Fraction(0)) * use.times
-        from_known = all(name in known for _, name in use.inputs)
-        for output in run.protocol.outputs:
-            if output.meaning is None or output.scale_bits or output.error:
-                raise ReplayError(
-                    "certificate.view",
-                    "a result that rounds is handed on in a proof by parts",
-                    run.protocol.name,
-                )
-            name, gets = (
-                dict(use.outputs)[output.name],
-                _gets(_placed(output.holding, dict(use.roles)), coalition),
-            )
+        run = runs[use.protocol]
+        if (use.protocol, use.roles) not in results:
+            each = _sees(use, run, coalition, own, used, done)
+            results[use.protocol, use.roles] = each, _results(use, run, coalition)
+        each, outputs = results[use.protocol, use.roles]
+        distance += each * use.times if each else 0
+        from_known, names = all(name in known for _, name in use.inputs), dict(use.outputs)
+        for output, gets in outputs:
+            name = names[output]
             if from_known or (gets and name in final):
                 known.add(name)
             elif gets:
@@ -995,6 +983,39 @@ def _by_parts(
             "later turns of a repeat begin with less known than the turn that stands for them",
         )
     return distance
+
+
+Roles = tuple[tuple[str, str], ...]
+
+
+def _sees(
+    use: Use,
+    run: v.Run,
+    coalition: set[str],
+    own: Views,
+    used: set[tuple[bool, int, tuple[str, ...]]],
+    done: dict[tuple[int, tuple[str, ...]], Fraction],
+) -> Fraction:
+    """The distance of what the coalition sees of one use, by the proof of its roles; uses in the same roles see the same."""
+    roles = tuple(sorted(role for role, party in use.roles if party in coalition))
+    key = (False, use.protocol, roles)
+    if roles and (use.protocol, roles) not in done:
+        if key not in own:
+            raise ReplayError(
+                "certificate.view", f"it has no proof of what {told(roles)} sees", run.protocol.name
+            )
+        used.add(key)
+        done[use.protocol, roles] = v.proves_view(run, roles, own[key])
+    return done.get((use.protocol, roles), Fraction(0))
+
+
+def _results(use: Use, run: v.Run, coalition: set[str]) -> list[tuple[str, bool]]:
+    """The results, all exact, and whether the coalition gets each."""
+    if any(one.meaning is None or one.scale_bits or one.error for one in run.protocol.outputs):
+        text = "a result that rounds is handed on in a proof by parts"
+        raise ReplayError("certificate.view", text, run.protocol.name)
+    roles = dict(use.roles)
+    return [(one.name, _gets(_placed(one.holding, roles), coalition)) for one in run.protocol.outputs]
 
 
 def _gets(holding: p.Holding, coalition: set[str]) -> bool:

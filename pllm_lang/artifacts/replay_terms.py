@@ -20,6 +20,7 @@ from pllm_lang.artifacts.replay_numbers import Range, Size
 from pllm_lang.catalog.expr import AnyRank, Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Format
 
+TRUTH = {"true": Fraction(1), "false": Fraction(0)}
 GRIDDED = ("int", "fixed", "ring", "index", "label", "boolean")
 FREE = {
     "exact": Format("exact", "exact"),
@@ -94,15 +95,21 @@ def value(expr: Expr, names: Names) -> Fact | None:
         case Ref(name=name) if name in names.facts:
             return names.facts[name]
         case Ref(name=name):
-            known = names.exact.get(name, {"true": Fraction(1), "false": Fraction(0)}.get(name))
+            known = names.exact.get(name, TRUTH.get(name))
             return None if known is None else f.point(known)
         case Attr(base=Ref(name=base), name=name):
             return names.facts.get(f"{base}.{name}")
         case Apply():
             found = _applied(expr, names)
-            return None if found is None else f.settled(found)
+            return None if found is None else _short(f.settled(found))
         case _:
             return None
+
+
+def _short(x: Fact) -> Fact:
+    """Nothing is known by numbers that grow without limit."""
+    sizes = (*(x.range or ()), *x.rows, *x.cols, x.unit, x.peak)
+    return Fact(x.shape) if any(one is not None and n.bits(one) > n.MAX_BITS for one in sizes) else x
 
 
 def exact(expr: Expr, names: Names) -> Size:
@@ -369,6 +376,7 @@ def _parameter(expr: Expr, names: Names) -> object:
 
 
 # ---- conditions, in Kleene's three values ----
+YES, NO, OPEN = (Fraction(1), Fraction(1)), (Fraction(0), Fraction(0)), (Fraction(0), Fraction(1))
 CONDITIONS = ("and", "or", "not", "<=", "<", ">=", ">", "==", "!=", "in")
 
 
@@ -411,7 +419,7 @@ def _truth(found: Range) -> bool | None:
 
 def _compared(fn: str, x: Range, y: Range) -> Range:
     """1 where it holds of all numbers of the two ranges, 0 where of none, else between."""
-    yes, no, open_ = (Fraction(1), Fraction(1)), (Fraction(0), Fraction(0)), (Fraction(0), Fraction(1))
+    yes, no, open_ = YES, NO, OPEN
     if x is None or y is None:
         return open_
     if fn in (">", ">="):

@@ -43,6 +43,10 @@ from pllm_lang.ir.plan import (
 
 CLEAR = "std.methods.clear"
 MAX_STEPS = 120_000
+"""Steps, and turns of repeats, that are followed."""
+FLOATS = (
+    "floating-point steps stay finite and near their real-valued meaning (checked at run time, not proved)"
+)
 UNBOUNDED = ("float", "label", "index")
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 Owed = tuple[str, int]
@@ -57,6 +61,7 @@ class Value(msgspec.Struct, frozen=True):
 
 class Walked(msgspec.Struct):
     """`owed` is every obligation met; `reach` bounds the operands and results of each step, over all its turns, by number.
+    `errors` are how far results may be off, by step and position; `told` is what has to be listed as assumed, by obligation.
     `every` are the steps as written, `ran` as they ran; `texts` gives a step the protocol of its component."""
 
     lock: Lock
@@ -72,6 +77,8 @@ class Walked(msgspec.Struct):
     ran: list[View] = []
     texts: dict[int, int] = {}
     errors: dict[tuple[int, int], Size] = {}
+    told: set[tuple[str, int, str]] = set()
+    turns: int = 0
     first: int = -1
     steps: int = 0
 
@@ -127,6 +134,14 @@ def _given(walked: Walked, given: Input | Weight | State) -> None:
     place = public if isinstance(given, Weight) else given.placement
     _put(walked, given.value, given.type, _with_bounds(known, stated), place)
     walked.owed.add(("bounds.stated_range", given.value))
+    seen = () if isinstance(given, State) else given.assumed
+    walked.told |= {
+        ("bounds.stated_range", given.value, f"{_bound_text(b)} was only seen on data") for b in seen
+    }
+
+
+def _bound_text(bound: Bound) -> str:
+    return f"{bound.slot} {bound.op} {bound.limit}"
 
 
 def _stated_range(given: Input | Weight | State, limit: Range) -> None:
@@ -148,6 +163,8 @@ def _ends(bounds: tuple[Bound, ...]) -> tuple[Size, Size]:
 
 def _with_bounds(fact: Fact, bounds: tuple[Bound, ...]) -> Fact:
     """What is stated is taken as true; that it is possible, or only assumed, is the plan's own affair."""
+    if any(bound.op != (">=" if bound.slot in ("min", "row_max") else "<=") for bound in bounds):
+        raise ReplayError("certificate.plan", "a bound is stated from the side that says nothing")
     low, high = _ends(bounds)
     if fact.range is not None:
         low, high = (
@@ -198,6 +215,7 @@ def _repeat(walked: Walked, repeat: Repeat) -> None:
     for one in repeat.carried:
         walked.values[one.inner] = _value(walked, one.initial)
     for index in range(repeat.low, repeat.high):
+        counted_turn(walked)
         before = [walked.values[one.inner] for one in repeat.carried]
         counted = len(walked.failures)
         _nodes(walked, repeat.body)
@@ -209,6 +227,13 @@ def _repeat(walked: Walked, repeat: Repeat) -> None:
             break
     for one in repeat.carried:
         walked.values[one.final] = walked.values[one.inner]
+
+
+def counted_turn(walked: Walked) -> None:
+    """A repeat that does nothing takes time as well."""
+    walked.turns += 1
+    if walked.turns > 2 * MAX_STEPS:
+        raise ReplayError("certificate.beyond", f"the plan has more than {MAX_STEPS} turns to follow")
 
 
 def _value(walked: Walked, operand: Operand) -> Value:
@@ -580,7 +605,10 @@ def _judge(view: View, derived: list[Fact]) -> None:
             owed.add(("bounds.unknown", result))
         if t.held_by(form) is not None:
             owed.add(("bounds.overflow", result))
-        owed |= {("bounds.contradiction", result) for b in step.assumes if b.result == position}
+            walked.told |= {("bounds.overflow", result, FLOATS)} if form.kind == "float" else set()
+        own = [b for b in step.assumes if b.result == position]
+        owed |= {("bounds.contradiction", result) for _ in own}
+        walked.told |= {("bounds.contradiction", result, _bound_text(b)) for b in own}
     for one in (view.operator, *(() if component is None else (component,))):
         for clause in one.requires:
             _truly(clause.expr, view.names, f"what `{one.name}` requires")

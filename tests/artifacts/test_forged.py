@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from pllm_lang.artifacts.replay import replay
 from pllm_lang.artifacts.replay_read import ReplayError
-from tests.artifacts.locks import MASKED, data, of_text, sealed
+from tests.artifacts.locks import FIXED, MASKED, data, of_text, sealed
 
 RING32 = ["ring", 4294967296]
 RING64 = ["ring", "18446744073709551616"]
@@ -81,6 +82,28 @@ def a_step_that_is_said_to_move_entries(documents: Any) -> None:
     step[7], step[10] = "", True
 
 
+def assumptions_unlisted(documents: Any) -> None:
+    certificate = documents["certificate"]
+    certificate["assumed"] = []
+    for duty in certificate["duties"]:
+        duty[3] = []
+
+
+def an_assumption_of_another(documents: Any) -> None:
+    certificate = documents["certificate"]
+    certificate["assumed"] = ["nothing"]
+    for duty in certificate["duties"]:
+        duty[3] = ["nothing"] if duty[3] else []
+
+
+def a_bound_from_the_other_side(documents: Any) -> None:
+    documents["ir"]["inputs"][0][4] = [["max_abs", ">=", "5", 0]]
+
+
+def digits_of_another_script(documents: Any) -> None:
+    documents["certificate"]["met"][1][1][0][0] = "-\N{ARABIC-INDIC DIGIT NINE}"
+
+
 def after(documents: Any, messages: int) -> None:
     """The moves of the view of `inference`, so many messages later."""
     for move in documents["certificate"]["seen"][0][3]:
@@ -97,6 +120,10 @@ FORGED: list[tuple[Callable[[Any], None], str]] = [
     (a_step_with_other_parameters, "is not `clamp.*` of its operands"),
     (a_meaning_that_is_anything, "is not said to be what `linear` means"),
     (a_step_that_is_said_to_move_entries, "its operator computes"),
+    (assumptions_unlisted, "does not say that it assumes: the security of prf"),
+    (an_assumption_of_another, "placement.assumption"),
+    (a_bound_from_the_other_side, "from the side that says nothing"),
+    (digits_of_another_script, "a number that is none"),
 ]
 
 
@@ -107,3 +134,31 @@ def test_a_forged_lock_is_refused(forge: Callable[[Any], None], said: str) -> No
     forge(lock["documents"])
     with pytest.raises(ReplayError, match=said):
         replay(sealed(lock))
+
+
+def endless(documents: Any) -> None:
+    """Two values that change places for ever."""
+    swap = ["repeat", 5, 0, 2**53 - 1, [[0, 90, 101, 92], [1, 101, 90, 93]], []]
+    documents["ir"]["stages"][0][1].append(swap)
+
+
+def growing(documents: Any) -> None:
+    """A requirement that multiplies five hundred fractions of three thousand digits."""
+
+    def product(depth: int, seed: int) -> Any:
+        if not depth:
+            return ["num", f"{10**3000 + seed}/{10**3000 - seed - 1}"]
+        return ["apply", "*", [product(depth - 1, 2 * seed), product(depth - 1, 2 * seed + 1)], []]
+
+    wants = ["apply", "<=", [product(9, 0), ["num", "3"]], []]
+    documents["records"]["std.operators.mul"]["operator"]["requires"] = [[wants, "", "", ["", 0, 0]]]
+
+
+@pytest.mark.parametrize("forge", [endless, growing])
+def test_what_would_take_for_ever_is_refused(forge: Callable[[Any], None]) -> None:
+    lock = data(of_text(FIXED))
+    forge(lock["documents"])
+    began = time.process_time()
+    with pytest.raises(ReplayError):
+        replay(sealed(lock))
+    assert time.process_time() - began < 15
