@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, prod
 from typing import TypeAlias
 
@@ -38,6 +39,7 @@ class Fact(msgspec.Struct, frozen=True):
     peak: Size = None
 
 
+@lru_cache(maxsize=4096)
 def point(value: Fraction) -> Fact:
     return Fact((), (value, value), unit=abs(value) or Fraction(1))
 
