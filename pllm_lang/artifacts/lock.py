@@ -13,13 +13,14 @@ import msgspec
 
 from pllm_lang import __version__
 from pllm_lang.artifacts.certificate import Proved, certify
+from pllm_lang.artifacts.library_records import filed
 from pllm_lang.artifacts.lock_data import LOCK, Compiler, Digests, Documents, Lock, Program
 from pllm_lang.artifacts.lock_documents import canonical, digest, document
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.facts import Exact
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.module_digest import module_digests
-from pllm_lang.catalog.records import Component, Holding, Kernel, Operator, Policy
+from pllm_lang.catalog.records import Kernel, Policy
 from pllm_lang.exact.number import text
 from pllm_lang.ir.digest import plan_digest
 from pllm_lang.ir.experiment import Experiment
@@ -230,9 +231,7 @@ def _records(plan: Plan, experiment: Experiment | None, library: Library) -> dic
         record = library.get(key)
         if record is None or isinstance(record, Policy):
             continue
-        known = (Operator, Component, Holding, Kernel)
-        kind = type(record).__name__.lower() if isinstance(record, known) else "record"
-        found[key] = {kind: document(record)}
+        found[key] = filed(record)
     return found
 
 

@@ -16,7 +16,7 @@ import msgspec
 from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay_capacity import fitting
 from pllm_lang.artifacts.replay_counts import counted
-from pllm_lang.artifacts.replay_programs import follow
+from pllm_lang.artifacts.replay_programs import documents_policy, follow
 from pllm_lang.artifacts.replay_read import ReplayError, read_lock, record_of
 from pllm_lang.artifacts.replay_walk import Walked, walk
 from pllm_lang.catalog.records import Component
@@ -45,13 +45,18 @@ MALFORMED = (
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """`shown` counts the obligations that were shown again, by family; `trusted` those that the lock only states."""
+    """`shown` counts the obligations that were shown again, by family; `trusted` those that the lock only states.
+
+    `records` are the digests of the records that the plan names, by key: that they are the library's is not asked here."""
 
     name: str
     plan_lock_digest: str
     shown: dict[str, int]
     trusted: dict[str, int]
     assumed: tuple[str, ...]
+    policy: str
+    policy_digest: str
+    records: dict[str, str]
 
 
 def replay(data: bytes) -> Replayed:
@@ -98,7 +103,10 @@ def _replayed(lock: Lock) -> Replayed:
     for code, _, _ in sorted(expected):
         shown[code] = shown.get(code, 0) + 1
     assumed = lock.documents.certificate.assumed
-    return Replayed(lock.name, lock.plan_lock_digest, shown, dict(sorted(trusted.items())), assumed)
+    counts, digests, policy = dict(sorted(trusted.items())), lock.digests, documents_policy(lock)
+    return Replayed(
+        lock.name, lock.plan_lock_digest, shown, counts, assumed, policy, digests.policy, digests.records
+    )
 
 
 def _head(lock: Lock) -> None:

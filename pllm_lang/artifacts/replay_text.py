@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pllm_lang.artifacts.library_records import own_records
 from pllm_lang.artifacts.replay import Replayed
 from pllm_lang.artifacts.replay_read import ReplayError
 
@@ -11,6 +12,7 @@ SCHEMA = "pllm.lang.replay.v1"
 NEXT = {
     "lock": "compile the plan again, or get the file again from whoever sent it",
     "certificate": "the plan may be right, but this certificate does not show it: compile it again with a compiler you trust",
+    "library": "replay it with the release of pllm-lang that compiled it, or compile the plan again with this one",
     "beyond": "the plan may be right: `pllm check` has more means than replay has",
 }
 
@@ -23,7 +25,14 @@ def as_text(path: str, done: Replayed) -> str:
     lines += [f"  shown again     {count:4} {code}" for code, count in done.shown.items()]
     lines += [f"  taken on trust  {count:4} {code}" for code, count in done.trusted.items()]
     lines += [f"  assumed         {text}" for text in done.assumed]
+    lines += [f"  under policy    {done.policy}"] if done.policy else []
+    lines += [f"  brought along   {key}" for key in own_records(done.records, done.policy)]
     return "\n".join(lines)
+
+
+def not_of_the_library(altered: tuple[str, ...]) -> ReplayError:
+    named = ", ".join(f"`{key}`" for key in altered[:5])
+    return ReplayError("lock.library", f"not as the library that is installed here has it: {named}")
 
 
 def refused_text(path: str, problem: ReplayError) -> str:
@@ -33,6 +42,8 @@ def refused_text(path: str, problem: ReplayError) -> str:
 
 def as_json(done: Replayed) -> str:
     told = {"schema": SCHEMA, "proved": True, **msgspec.to_builtins(done)}
+    del told["records"]
+    told["own_records"] = list(own_records(done.records, done.policy))
     return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
 
 
