@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import keyword
 import os
@@ -14,6 +15,7 @@ from pllm_lang import __version__
 
 COMMANDS_DIR = os.path.join(os.path.dirname(__file__), "commands")
 FOUND_NOTHING, FOUND_SOMETHING, BAD_CALL = 0, 1, 2
+NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Commands(click.Group):
@@ -73,7 +75,7 @@ def run() -> int:
     except (Exception, RecursionError) as problem:
         if os.environ.get("PLLM_DEBUG"):
             raise
-        click.echo(_no_folder() or _own_mistake(problem), err=True)
+        click.echo(_no_folder() or _not_written(problem) or _own_mistake(problem), err=True)
         return BAD_CALL
     return result if isinstance(result, int) else FOUND_NOTHING
 
@@ -84,6 +86,13 @@ def _no_folder() -> str:
         os.getcwd()
     except OSError as problem:
         return f"the working folder cannot be used: {problem.strerror}; change into another"
+    return ""
+
+
+def _not_written(problem: BaseException) -> str:
+    """What to say where the answer finds no place, such as on a full disk; "" for another problem."""
+    if isinstance(problem, OSError) and problem.errno in NO_PLACE and problem.filename is None:
+        return f"the answer could not be written: {problem.strerror}"
     return ""
 
 

@@ -21,7 +21,7 @@ from pllm_lang.ir.lower.plan import Lowered, lower_plan
 from pllm_lang.resolve.modules import FactsFile, Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding, Severity, Span
-from pllm_lang.verify.check import PlanReport, check_experiment, check_plan, plan_view
+from pllm_lang.verify.check import PlanReport, check_experiment, check_plan, no_errors, plan_view
 from pllm_lang.verify.hints import NORMS_HELP
 from pllm_lang.verify.proving import drawn_of
 
@@ -94,8 +94,21 @@ def _subject(project: Project, library: Library, record: Record, plan_of: CheckP
     if lowered.slots is None:
         return _Subject(lowered)
     plan = lower_plan(project, library, found[0].name, found[1])
+    if not no_errors(plan.findings) or _has_unknown_names(project, found[0]):
+        return _Subject(lowered, _unplaced(plan), whole=True)
     placed = _placed(project, library, record, lowered, plan, stated=True)
     return _Subject(lowered, _check(placed, library), whole=True)
+
+
+def _has_unknown_names(project: Project, module: Module) -> bool:
+    return not no_errors(one for one in project.findings if one.span.file == module.source.name)
+
+
+def _unplaced(plan: Lowered) -> PlanReport:
+    """A plan with mistakes: a pipeline cannot place steps whose types are not known."""
+    return PlanReport(
+        plan.source_map.name, plan.plan, (), (), plan.findings, None, plan.source_map, accepted=False
+    )
 
 
 def _declared(project: Project, key: str) -> tuple[Module, syn.Plan] | None:
