@@ -21,7 +21,7 @@ from pllm_lang.syntax.nodes import Plan
 from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.source import Source
-from pllm_lang.verify.check import PlanReport, no_errors
+from pllm_lang.verify.check import PlanReport
 from pllm_lang.verify.experiments import check_declared, check_record
 
 
@@ -97,7 +97,7 @@ def check_opened(
     project = opened.project
     broken = _broken_files(opened.findings)
     main = [module for name in project.main if (module := project.modules[name]).source.name not in broken]
-    sound = no_errors(opened.findings)
+    unsound = _unsound(project, opened.findings)
 
     def check(module: Module) -> ModuleReports:
         plans = tuple(check_module(project, opened.library, module, ways))
@@ -105,8 +105,10 @@ def check_opened(
 
     done = [check(module) for module in main] if spread is None else spread(check, main)
     reports = tuple(
-        report if sound else msgspec.structs.replace(report, accepted=False)
-        for one in done
+        msgspec.structs.replace(
+            report, accepted=report.accepted and module.name not in unsound, file=module.source.name
+        )
+        for module, one in zip(main, done, strict=True)
         for report in one.plans
     )
     protocols = tuple(report for one in done for report in one.protocols)
@@ -117,6 +119,27 @@ def check_opened(
     ]
     sources = {module.source.name: module.source for module in project.modules.values()}
     return Checked(tuple(findings), reports, sources, comments, tuple(_read(project)), opened, protocols)
+
+
+def _unsound(project: Project, findings: Iterable[Finding]) -> set[str]:
+    """Asked modules of which something they rest on has an error: all of them, unless every error is in files that were asked
+    for; then those that are joined to such a file by imports, in whatever direction (they may share a stock)."""
+    asked = {project.modules[name].source.name: name for name in project.main}
+    files = {f.span.file for f in findings if f.severity is Severity.ERROR}
+    if not files <= asked.keys():
+        return set(project.main)
+    own = {name for name in project.modules if name.startswith("./")} | {*project.main}
+    joined: dict[str, set[str]] = {name: own & set(project.modules[name].imports) for name in own}
+    for name, others in [(name, tuple(others)) for name, others in joined.items()]:
+        for other in others:
+            joined[other].add(name)
+    reached, left = set[str](), [asked[file] for file in files]
+    while left:
+        name = left.pop()
+        if name not in reached:
+            reached.add(name)
+            left += joined[name]
+    return reached
 
 
 def _model_findings(module: Module) -> Iterable[Finding]:

@@ -43,7 +43,10 @@ NO_PLAN = Plan("", (), (), (), (), ())
 
 
 class PlanReport(msgspec.Struct, frozen=True):
-    """How a plan came out. It is accepted if every obligation is proved and no error was found before."""
+    """How a plan came out. It is accepted if every obligation is proved and no error was found before.
+
+    `file` is the one that declares it or its experiment, "" where nobody asked for a file.
+    """
 
     name: str
     plan: Plan
@@ -53,6 +56,7 @@ class PlanReport(msgspec.Struct, frozen=True):
     flow: Flow | None
     source_map: SourceMap
     accepted: bool
+    file: str = ""
 
 
 def check_plan(

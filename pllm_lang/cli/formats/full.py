@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 
 from pllm_lang.cli.told import Told, assumptions
@@ -36,6 +37,7 @@ def _protocols(told: Told) -> Iterator[str]:
 
 
 def _plans(told: Told) -> Iterator[str]:
+    named = Counter(report.name for report in told.reports)
     for report in told.reports:
         counts = count_verdicts(report.obligations)
         open_ones = counts["refuted"] + counts["unproved"]
@@ -43,7 +45,8 @@ def _plans(told: Told) -> Iterator[str]:
         line = f"{proved} obligation{'' if proved == 1 else 's'} proved" + (
             f", {open_ones} not" if open_ones else ""
         )
-        yield f"{report.name}: {'accepted' if report.accepted else 'refused'}, {line}"
+        name = report.name if named[report.name] == 1 else f"{report.name} of {report.file}"
+        yield f"{name}: {'accepted' if report.accepted else 'refused'}, {line}"
         for assumed in assumptions(report):
             yield f"  assumed: {assumed}"
         for missing in report.not_asked:

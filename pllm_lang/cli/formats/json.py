@@ -27,7 +27,7 @@ def render(told: Told) -> str:
     document["plans"] = [
         {
             "name": report.name,
-            "file": report.source_map.plan.file,
+            "file": report.file,
             "verdict": "accepted" if report.accepted else "refused",
             "obligations": count_verdicts(report.obligations),
             "assumed": list(assumptions(report)),
