@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from pllm_lang.artifacts.diff_experiment import experiments
+from pllm_lang.artifacts.diff_holders import holders
 from pllm_lang.artifacts.lock_data import Lock, Program
 from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import exact
@@ -46,6 +47,7 @@ def compare(first: Lock, second: Lock) -> tuple[Change, ...]:
     return (
         *_privacy(first, second),
         *_bounds(first, second),
+        *(Change(*told) for told in holders(first, second)),
         *_cost(first, second),
         *(Change(*told) for told in experiments(first, second)),
         *_versions(first, second),

@@ -12,7 +12,7 @@ from pllm_lang.artifacts.diff import Change, compare
 from pllm_lang.artifacts.diff_experiment import experiments
 from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay_read import read_lock
-from tests.artifacts.locks import MASKED, SHARED, compiled, of_text
+from tests.artifacts.locks import MASKED, SHARED, compiled, data, of_text, sealed
 from tests.artifacts.test_lock import pllm
 
 OWN = MASKED.replace("import std.policies [single_evaluator]\n", "").replace(
@@ -46,6 +46,8 @@ CASES = {
     "a narrower result": ("high: 9)", "high: 8)", "bounds: range of output `z`", False),
     "a larger input": ("act8[2, 3]", "act8[4, 3]", "cost: online bytes client -> inference", True),
     "another shape": ("act8[2, 3]", "act8[4, 3]", "bounds: shape of input `x`", False),
+    "a narrower promise": (
+        "act8[2, 3] from client", "act8[2, 3] from client where abs(x) <= 9", "bounds: max_abs that `x` has to keep", True),
     "more material": ("act8[2, 3]", "act8[4, 3]", "cost: masked_linear.correction, one each row", True),
 }  # fmt: skip
 
@@ -59,6 +61,22 @@ def test_a_change_is_told_and_judged(case: str) -> None:
     back = changes(OWN.replace(old, new), OWN)
     if weaker:
         assert not back[what].weaker
+
+
+def test_a_weight_that_one_more_has_is_weaker() -> None:
+    more = SHARED.replace("secret from [client, p0, p1, dealer]", "secret from [client, p0, p1]")
+    found = changes(SHARED, more)["privacy: who begins with `w`"]
+    assert (found.before, found.after, found.weaker) == ("owner", "dealer and owner", True)
+    assert not changes(more, SHARED)["privacy: who begins with `w`"].weaker
+
+
+def test_a_result_to_one_more_is_weaker() -> None:
+    lock = data(of_text(OWN))
+    lock["documents"]["ir"]["stages"][0][3][0][1] = ["client", "inference"]
+    old, new = read_lock(of_text(OWN)), read_lock(sealed(lock))
+    (found,) = [one for one in compare(old, new) if one.what == "who gets `z`"]
+    assert (found.before, found.after, found.weaker) == ("client", "client and inference", True)
+    assert not any(one.weaker for one in compare(new, old))
 
 
 def test_a_plan_under_no_policy_is_less_private() -> None:

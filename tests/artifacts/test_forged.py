@@ -10,7 +10,7 @@ import pytest
 
 from pllm_lang.artifacts.replay import replay
 from pllm_lang.artifacts.replay_read import ReplayError
-from tests.artifacts.locks import FIXED, MASKED, data, of_text, sealed
+from tests.artifacts.locks import FIXED, MASKED, SHARED, data, of_text, sealed
 
 RING32 = ["ring", 4294967296]
 RING64 = ["ring", "18446744073709551616"]
@@ -162,3 +162,76 @@ def test_what_would_take_for_ever_is_refused(forge: Callable[[Any], None]) -> No
     with pytest.raises(ReplayError):
         replay(sealed(lock))
     assert time.process_time() - began < 15
+
+
+MOVED = (
+    SHARED[: SHARED.index("plan shared")].replace(
+        "import std.protocols", "import std.holdings [additive]\nimport std.protocols"
+    )
+    + """plan moved under two_servers {
+  input  x: narrow[2, 4] from client as additive(p0, p1) where abs(x) <= 8
+  xs = slice(x, axis: 1, start: 0, stop: 2)
+  t = transpose(xs)
+  h = reveal(t) using additive_reveal
+  output h to client
+}
+"""
+)
+
+
+def other_entries(documents: Any) -> None:
+    text = text_of(documents, 1)
+    for cut in (text["outputs"][0][3], *(line[3] for line in text["body"])):
+        cut[3:5] = [1, 3]
+
+
+def entries_not_moved(documents: Any) -> None:
+    """A transpose that leaves a square as it is."""
+    text = text_of(documents, 2)
+    text["outputs"][0][3] = ["ref", "x"]
+    for line in text["body"]:
+        line[3] = line[3][1]
+
+
+def a_value_that_is_not_what_was_shared(documents: Any) -> None:
+    text = text_of(documents, 0)
+    text["outputs"][0][3] = ["scale", 3, ["ref", "x"]]
+    text["body"][1][3][2][1][0] = ["scale", 3, ["ref", "x"]]
+
+
+def a_range_of_what_is_shared(documents: Any) -> None:
+    """Inputs of 22 bits, said to have 1: an integer mask of a few bits would hide them."""
+    text_of(documents, 0)["inputs"][0][4] = 1
+
+
+def shared_by_a_primitive(documents: Any) -> None:
+    """An oracle that nobody assumed takes part in the sharing."""
+    text_of(documents, 0)["parties"].append(["oracle", ["oracle", 0, "semi_honest"], [1, 0]])
+    documents["programs"][0]["uses"][0][2].append(["oracle", "ideal oracle"])
+
+
+def a_sharing_called_otherwise(documents: Any) -> None:
+    """So that nobody would see that its draws are taken for granted."""
+    text_of(documents, 0)["name"] = "other"
+    certificate = documents["certificate"]
+    certificate["duties"] = [one for one in certificate["duties"] if one[0] != "placement.assumption"]
+    certificate["assumed"] = []
+
+
+SHARINGS: list[tuple[Callable[[Any], None], str]] = [
+    (other_entries, "more than its move of entries"),
+    (entries_not_moved, "more than its move of entries"),
+    (a_value_that_is_not_what_was_shared, "does not share `x` as the plan says"),
+    (a_range_of_what_is_shared, "is not shown to be below"),
+    (shared_by_a_primitive, "does not share `x` as the plan says"),
+    (a_sharing_called_otherwise, "leaves out `placement.assumption`"),
+]
+
+
+@pytest.mark.parametrize(("forge", "said"), SHARINGS, ids=[forge.__name__ for forge, _ in SHARINGS])
+def test_a_forged_sharing_is_refused(forge: Callable[[Any], None], said: str) -> None:
+    lock = data(of_text(MOVED))
+    assert replay(sealed(lock)).shown
+    forge(lock["documents"])
+    with pytest.raises(ReplayError, match=said):
+        replay(sealed(lock))
