@@ -99,7 +99,7 @@ def record_of(lock: Lock, key: str) -> AnyRecord | None:
 
 def _as_text(found: re.Match[bytes]) -> bytes:
     """A number as a lock writes it: as text where readers might round it."""
-    return b'"' + found[0] + b'"' if abs(int(found[0])) > LARGEST else found[0]
+    return b'"' + found[0] + b'"' if len(found[0]) > 17 or abs(int(found[0])) > LARGEST else found[0]
 
 
 # ---- strict JSON ----

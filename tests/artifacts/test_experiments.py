@@ -11,7 +11,7 @@ import pytest
 
 from pllm_lang.artifacts.replay import replay
 from pllm_lang.artifacts.replay_read import ReplayError
-from tests.artifacts.locks import compiled, data, sealed
+from tests.artifacts.locks import ROOT, compiled, data, sealed
 
 EXPERIMENT = """pllm 1
 
@@ -227,4 +227,13 @@ def test_an_obligation_of_the_experiment_that_is_left_out(code: str, lock: Any) 
     told = {one for duty in kept for one in duty[3]}
     lock["documents"]["certificate"]["assumed"] = sorted(told)
     with pytest.raises(ReplayError):
+        replay(sealed(lock))
+
+
+def test_states_are_in_memory_too() -> None:
+    corpus = ROOT / "tests" / "corpus" / "target" / "capacity"
+    lock = data(compiled(corpus / "states_fit.pllm", "run"))
+    assert replay(sealed(lock)).shown["target.capacity"] == 1
+    record(lock, "./states_fit.machine")["fields"]["memory"] = ["num", "614400"]
+    with pytest.raises(ReplayError, match="needs 720896 bytes, and `machine` has 614400"):
         replay(sealed(lock))

@@ -17,7 +17,7 @@ UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
-    """The weights that a party computes with and its largest call fit the machine's memory."""
+    """The weights that a party computes with, the states that it keeps and its largest call fit the machine's memory."""
     for host in view.hosts:
         yield from _judge(host, view)
 
@@ -36,7 +36,8 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
             yield _unknown(step.step.results[0], host, step)
         elif need > largest:
             largest, subject = need, met.step.results[0]
-    total = largest + sum(weights[value] for value in used)
+    held, kept = sum(weights[value] for value in used), _kept(host.party, view)
+    total = largest + held + kept
     if total <= host.memory:
         yield Obligation(CODE, Verdict.PROVED, subject, evidence=(host.party, text(total), text(host.memory)))
         return
@@ -52,8 +53,17 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
         value=text(total),
         limit=text(host.memory),
         term=host.party,
-        notes=(f"weights {text(total - largest)} bytes, largest call {text(largest)} bytes",),
+        notes=(f"weights {held} bytes, states {kept} bytes, largest call {text(largest)} bytes",),
         help="use a machine with more memory, or split the step",
+    )
+
+
+def _kept(party: str, view: ExperimentView) -> int:
+    """Bytes of the states that lie at the party, or of which nothing says where they lie."""
+    return sum(
+        tensor_bytes(state.type, view.plan) * max(state.count, 1)
+        for state in view.plan.plan.states
+        if party in state.placement.parties or state.placement.kind in ("public", "unplaced")
     )
 
 
