@@ -20,7 +20,7 @@ from pllm_lang.cli.naming import NoSuchPlanError, split_target
 from pllm_lang.interchange.decoder.plan import SCHEMA as PLAN_SCHEMA
 from pllm_lang.interchange.decoder.plan import Workload
 from pllm_lang.interchange.decoder.record import config_path, decoder_plan_of_record
-from pllm_lang.interchange.errors import InterchangeError, NotFaithful, NotSaid
+from pllm_lang.interchange.errors import ExportRefused, InterchangeError, NotFaithful, NotSaid
 from pllm_lang.interchange.experiment.check import experiment_from_spec
 from pllm_lang.interchange.experiment.document import SCHEMA as EXPERIMENT_SCHEMA
 from pllm_lang.interchange.experiment.document import configuration_digest
@@ -118,7 +118,15 @@ def _reasons(fault: NotFaithful) -> Iterator[str]:
 
 
 def _export_help(fault: InterchangeError) -> str:
-    return "`--lossy` exports it without that" if isinstance(fault, NotFaithful) else ""
+    if isinstance(fault, NotFaithful):
+        return "`--lossy` exports it without that"
+    return _HELPS.get(fault.subject, "") if isinstance(fault, ExportRefused) else ""
+
+
+_HELPS = {
+    "deployment": 'the document says where the SDK runs: export an experiment with `deployment: local(root: "local://name")`, '
+    "and keep this one for the check",
+}
 
 
 def _place(record: Record, fault: InterchangeError) -> Span:

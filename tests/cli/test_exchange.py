@@ -226,3 +226,34 @@ def test_what_does_not_resolve_there_is_not_accepted_here(folder: Path, case: di
 
 def test_the_usual_document_is_accepted(folder: Path) -> None:
     assert is_accepted(folder, SPEC)
+
+
+def test_a_remote_deployment_is_told_what_the_document_takes(folder: Path) -> None:
+    text = """pllm 1
+
+import std.pipelines [masked_linear_cpu]
+
+target machine {
+  isa: [sse2]
+  memory: 1GiB
+}
+
+deployment apart {
+  kind: remote
+  hosts: { client: machine, preparation: machine, inference: machine }
+}
+
+experiment far {
+  model: huggingface("config.json")
+  pipeline: masked_linear_cpu
+  deployment: apart
+  budget: { requests: 1, max_input_tokens: 16, max_new_tokens: 4 }
+}
+"""
+    (folder / "far.pllm").write_text(text)
+    code, out, err = pllm("export", "far.pllm:far")
+    assert code == 1
+    assert (
+        'help: the document says where the SDK runs: export an experiment with `deployment: local(root: "local://name")`'
+        in out + err
+    )
