@@ -31,6 +31,7 @@ AT_ONCE = 0.15
 """Seconds: a document whose last check took less is checked at every key press, others when the typing pauses."""
 
 PAUSE = 0.3
+ANSWERED = (types.LSPErrorCodes.RequestFailed.value, types.ErrorCodes.MethodNotFound.value)
 WATCHED = ("**/*.pllm", "**/*.json", "**/pllm.toml", "**/pyproject.toml")
 _UNITS: dict[str, Units] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
@@ -85,7 +86,12 @@ class PllmServer(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ARG002 - the signature of pygls
-        """An error of the protocol's own: its kind is told, once, never its text, which may be from a document."""
+        """An error of the protocol's own: its kind is told, once, never its text, which may be from a document.
+
+        Refusals in words for the user, and methods that are not offered, were answered.
+        """
+        if isinstance(error, JsonRpcException) and error.code in ANSWERED:
+            return
         self.tell_once(f"pllm could not handle a message of the editor ({type(error).__name__}).")
 
     # ---- checks after an edit ----

@@ -29,6 +29,7 @@ from pllm_lang.text.source import Source, make_source
 Parse = Callable[[Source], Parsed]
 # Declarations that are used as text: a module is parsed when one of them is imported from it.
 TEXT_KINDS = frozenset({"block", "plan", "model"})
+BOM = "\ufeff"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -114,7 +115,12 @@ def _parse(state: _Loading, location: Location, shown: str) -> _Parsed | Finding
 
 
 def _buffered(shown: str, text: str) -> Source | Finding:
-    """The source of an unsaved text, or why its bytes would be none: bytes that are no UTF-8 stand in it as lone surrogates."""
+    """The source of an unsaved text, or why its bytes would be none: bytes that are no UTF-8 stand in it as lone surrogates.
+
+    A byte order mark means nothing; a blank takes its place, so that offsets stay.
+    """
+    if text.startswith(BOM):
+        text = " " + text[1:]
     if "\0" not in text and (text.isascii() or not _SURROGATE.search(text)):
         return make_source(shown, text)
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from pllm_lang.lsp.documents import CheckFailedError, Documents
 from pllm_lang.lsp.feature import features
@@ -180,6 +181,33 @@ def test_what_stands_in_an_imported_buffer_is_judged_as_in_a_file(tmp_path: Path
             s.whole(uri, s.texts[uri] + "\n")
             [found] = [one for one in await s.diagnostics(uri) if one.code == "file.not_text"]
             assert found.message.startswith("`./lib.pllm`: byte 3 of line 3 is NUL")
+
+    run(story())
+
+
+def test_a_byte_order_mark_means_nothing_and_moves_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with session(tmp_path, "emacs") as s:
+            uri = s.open("plan.pllm", "\ufeffpllm 1\n\nimport std.formats [int8]\n")
+            for line in (2, 3):
+                [found] = await s.diagnostics(uri)
+                assert (found.code, found.range.start) == ("names.unused", types.Position(line, 20))
+                s.replace(uri, "import", "\nimport")
+            used = s.open("used.pllm", 'pllm 1\n\nimport "plan.pllm" [int16]\n')
+            assert await s.codes(used) == ["names.unknown"]
+
+    run(story())
+
+
+def test_a_refusal_in_words_is_not_told_twice(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with session(tmp_path, "emacs") as s:
+            uri = s.open("plan.pllm", PLAN)
+            asked = types.RenameParams(s.document(uri), types.Position(0, 0), "other")
+            with pytest.raises(JsonRpcException):
+                await s.client.text_document_rename_async(asked)
+            assert await s.codes(uri) == []
+            assert not s.client.messages
 
     run(story())
 
