@@ -10,7 +10,7 @@ from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.hosting import ExperimentView, Host, call_memory, computes_with, steps_at, tensor_bytes
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.view import StepView
+from pllm_lang.verify.view import Met, StepView
 
 CODE = "target.capacity"
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
@@ -29,11 +29,12 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
     largest: Exact = 0
     subject = -1
     for met, step in steps_at(host, view):
-        values = [family(operand) for operand in step.step.operands]
+        # Steps that are alike share what was judged of the first of them; only `met` names this one's own values.
+        values = [family(operand) for operand in met.step.operands]
         used |= {v for i, v in enumerate(values) if v in weights and computes_with(host.party, step, i)}
-        need = _call(step, view, weights)
+        need = _call(met, step, view, weights)
         if need is None:
-            yield _unknown(step.step.results[0], host, step)
+            yield _unknown(met.step.results[0], host, step)
         elif need > largest:
             largest, subject = need, met.step.results[0]
     held, kept = sum(weights[value] for value in used), _kept(host.party, view)
@@ -67,11 +68,11 @@ def _kept(party: str, view: ExperimentView) -> int:
     )
 
 
-def _call(step: StepView, view: ExperimentView, weights: Mapping[int, int]) -> Exact | None:
+def _call(met: Met, step: StepView, view: ExperimentView, weights: Mapping[int, int]) -> Exact | None:
     own = call_memory(step)
     if own is None:
         return None
-    operands = zip(step.step.operands, step.operand_types, strict=True)
+    operands = zip(met.step.operands, step.operand_types, strict=True)
     moved = [type_ for operand, type_ in operands if family(operand) not in weights]
     return own + sum(tensor_bytes(type_, view.plan) for type_ in (*moved, *step.step.types))
 
