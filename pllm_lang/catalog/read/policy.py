@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Expr, Num
 from pllm_lang.catalog.read.body import read_body
 from pllm_lang.catalog.read.context import Context
@@ -56,11 +58,29 @@ def read_policy(decl: syn.Policy, ctx: Context) -> Policy:
         learns=learns,
         claims=tuple(claims),
         forbids=tuple(dict.fromkeys(forbids)),
-        security={name: word(value) for name, value in body.mapping("security").items()},
+        security=_security(decl, body.mapping("security"), ctx),
         fields={name: value for name, value in body.fields.items() if name != "security"},
         doc=decl.doc,
         origin=ctx.origin(decl, decl.name),
     )
+
+
+MAX_SECURITY = 4096
+"""Bits that a policy may ask for: two to the power of them is written out."""
+
+
+def _security(decl: syn.Policy, levels: dict[str, Expr], ctx: Context) -> dict[str, str]:
+    """Bits by sort; a level that is no number of bits would ask nothing."""
+    found: dict[str, str] = {}
+    for name, value in levels.items():
+        bits = exact_term(value, Env())
+        if isinstance(bits, int) and 0 <= bits <= MAX_SECURITY:
+            found[name] = str(bits)
+            continue
+        field = next(i for i in decl.body if isinstance(i, syn.Field) and i.name.id == "security")
+        text = f"`{name}` security is a whole number of bits up to {MAX_SECURITY}"
+        ctx.report("records.wrong_value", text, ctx.span(field, field.value), "write it as `128`")
+    return found
 
 
 def _words(node: syn.ListExpr, plain: Context, anchor: syn.Anchor) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 import msgspec
 
 from pllm_lang.catalog import expr as ex
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.policies import effective
 from pllm_lang.catalog.records import Policy, Record
@@ -195,10 +197,10 @@ def _stocks(reading: _Reading) -> Iterable[Stock]:
     for value in _listed(reading.record.fields.get("stock")):
         record = _record(reading, _key(value), "stock", "stock")
         if record is not None:
-            yield _stock(_key(value), record)
+            yield _stock(reading, _key(value), record)
 
 
-def _stock(key: str, record: Record) -> Stock:
+def _stock(reading: _Reading, key: str, record: Record) -> Stock:
     fields = record.fields
 
     def text(name: str) -> str:
@@ -208,13 +210,30 @@ def _stock(key: str, record: Record) -> Stock:
     return Stock(
         key,
         fields.get("of", ex.Text("")),
-        text("count"),
+        _whole(reading, record, "count"),
         provider.name if isinstance(provider, ex.Ref) else text("provider"),
-        text("ring_bits"),
+        _whole(reading, record, "ring_bits"),
         text("weights"),
         text("session"),
         text("fresh") == "true",
     )
+
+
+def _whole(reading: _Reading, record: Record, field: str) -> str:
+    """A field of a stock that counts something, worked out; "" where it is left out, or no such number."""
+    value = record.fields.get(field)
+    if value is None:
+        return ""
+    found = exact_term(value, Env())
+    if isinstance(found, int) and 0 <= found <= LARGEST:
+        return str(found)
+    place = record.field_origins.get(field, record.origin)
+    text = f"`{field}` of the stock `{record.name}` is no whole number up to 10^18"
+    help_ = "write how many were issued" if field == "count" else "write the width of the ring in bits"
+    finding = Finding("records.wrong_value", text, Span(place.file, place.start, place.end), help=help_)
+    if finding not in reading.findings:
+        reading.findings.append(finding)
+    return ""
 
 
 def _text(value: ex.Expr | None) -> str:
