@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CheckPlan = Callable[[Project, Library, Module, syn.Plan], PlanReport]
 
 MAX_SHARING = 16
-"""Other experiments on one stock that a check adds up; what more of them burn is not known."""
+"""Other experiments on its stocks that a check adds up; of more of them it is not known what they burn."""
 
 
 class CheckedExperiment(msgspec.Struct, frozen=True):
@@ -229,10 +229,15 @@ def _others(
     """What the other experiments of the project burn of this one's stocks."""
     mine = {stock.key for stock in experiment.stocks}
     sharing = [other for other in _experiments(library, record) if mine & _stocks(other)] if mine else []
-    for place, other in enumerate(sharing):
+    if len(sharing) > MAX_SHARING:  # the sum is not known, so nothing of it is worked out
+        for other in sharing:
+            unknown = Experiment(other.name, other.under)
+            yield from (drawn_of(unknown, None, None, stock) for stock in sorted(mine & _stocks(other)))
+        return
+    for other in sharing:
         subject = _subject(project, library, other, plan_of)
         plan = subject.report
-        flow = None if plan is None or place >= MAX_SHARING else plan.flow
+        flow = None if plan is None else plan.flow
         policy = "" if plan is None else other.under or plan.plan.policy
         for stock in sorted(mine & _stocks(other)):
             if plan is None:
