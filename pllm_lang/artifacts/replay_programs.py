@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations
+from math import comb
 from typing import Any, cast
 
 import msgspec
 
+from pllm_lang.artifacts import replay_numbers as n
 from pllm_lang.artifacts import replay_terms as t
 from pllm_lang.artifacts import replay_views as v
 from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
@@ -42,6 +44,7 @@ RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 STATISTICAL = 40
 RANK = " rank"
 MAX_USES_AS_ONE_TEXT = 120
+MAX_COALITIONS = 4096
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -102,6 +105,8 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[v.Run]]:
         At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, {}, folds=[], assumed=set())
         for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
     ]
+    for text in lock.documents.protocols:
+        v.sized(text.protocol.name, text.protocol.inputs, text.protocol.outputs)
     for at in stages:
         _stage(at)
     runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
@@ -151,6 +156,7 @@ def _stage(at: At) -> None:
     plan = at.walked.lock.documents.ir
     if [one.name for one in at.program.parties if one.ideal is None] != list(at.policy.parties):
         raise at.refuse("its parties are not those of the policy")
+    v.sized(at.program.stage, at.program.inputs, at.program.outputs)
     for given in at.program.inputs:
         if given.name in at.names or given.fresh:
             raise at.refuse(f"`{given.name}` begins twice, or fresh")
@@ -909,7 +915,10 @@ def coalitions(policy: Policy) -> list[tuple[str, ...]]:
     for rule in policy.adversaries:
         if rule.kind != "semi_honest":
             raise ReplayError("certificate.beyond", f"replay proves no views against {rule.kind} parties")
-        for count in range(1, rule.count + 1):
+        most = min(rule.count, len(rule.among))
+        if sum(comb(len(rule.among), count) for count in range(1, most + 1)) > MAX_COALITIONS:
+            raise ReplayError("certificate.beyond", f"more than {MAX_COALITIONS} coalitions may be corrupted")
+        for count in range(1, most + 1):
             found |= dict.fromkeys(tuple(sorted(one)) for one in combinations(rule.among, count))
     if not found:
         raise ReplayError(
@@ -1130,7 +1139,7 @@ def _distances(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> No
     for what in ("requests", "max_new_tokens") if experiment is not None else ():
         runs *= max(1, int(dict(experiment.budget).get(what, "1"))) if experiment is not None else 1
     for who, distance in distances.items():
-        if distance * runs > Fraction(1, 1 << asked):
+        if not 0 <= asked <= n.MAX_BITS or distance * runs > Fraction(1, 1 << asked):
             raise ReplayError("certificate.view", f"what {who} sees is hidden by less than 2^-{asked}")
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Move
+from pllm_lang.artifacts.replay_numbers import MAX_BITS
 from pllm_lang.artifacts.replay_read import ReplayError, told
 from pllm_lang.ir import protocol as p
 
@@ -312,6 +313,15 @@ def run(protocol: p.Protocol) -> Run:
     return out
 
 
+def sized(name: str, inputs: Iterable[p.Input], outputs: Iterable[p.Output]) -> None:
+    """Numbers of bits are small enough to count with."""
+    given = [(one.type, one.range_bits) for one in inputs]
+    for type_, bits in [*given, *((one.type, max(one.scale_bits, one.failure)) for one in outputs)]:
+        own = type_.number.bits if isinstance(type_.number, p.Integer) else 0
+        if not 0 <= bits <= MAX_BITS or not 0 <= own <= MAX_BITS:
+            raise ReplayError("certificate.program", "a value has more bits than are followed", name)
+
+
 def _named(out: Run, *names: str) -> None:
     """An atom is told by its name, so no two things may have one; a key has no other use of its name either."""
     taken = out.level.keys() | out.draws.keys() | out.keys.keys()
@@ -414,6 +424,7 @@ def _keys_held(out: Run, party: str, expr: p.Expr) -> None:
 def _draw(out: Run, line: p.Draw) -> None:
     """One key and label give one stream: a second use of them is refused. A key that outlives an execution counts."""
     level, known = LEVEL[line.lifetime], set(line.holders)
+    sized(out.protocol.name, (p.Input(line.name, line.type, p.Public()),), ())
     if isinstance(line.via, p.ViaPrf):
         key, label = line.via.key, line.via.label
         if key not in out.keys or not known <= out.keys[key][0]:
@@ -754,6 +765,7 @@ def _integer_mask(
         or move.modulus != "0"
         or int(move.coefficient) != sign
         or move.divided != "1"
+        or move.distance > MAX_BITS
     ):
         raise refuse("(b) it is no integer mask of this message")
     if width is None or (1 << drawn.bits) < width << move.distance:

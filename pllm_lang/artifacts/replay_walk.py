@@ -119,7 +119,10 @@ def _put(walked: Walked, value: int, type_: TensorType, fact: Fact, place: Place
 def form_of(lock: Lock, type_: TensorType) -> Format:
     if not 0 <= type_.format < len(lock.documents.ir.formats):
         raise ReplayError("certificate.plan", "a value has no format")
-    return lock.documents.ir.formats[type_.format]
+    form = lock.documents.ir.formats[type_.format]
+    if abs(form.frac) > n.MAX_BITS:
+        raise ReplayError("certificate.plan", f"`{form.name}` has more fraction bits than are followed")
+    return form
 
 
 # ---- what a plan begins with ----

@@ -235,3 +235,52 @@ def test_a_forged_sharing_is_refused(forge: Callable[[Any], None], said: str) ->
     forge(lock["documents"])
     with pytest.raises(ReplayError, match=said):
         replay(sealed(lock))
+
+
+def a_format_of_many_bits(documents: Any) -> None:
+    documents["ir"]["formats"][0][4] = 2**50
+
+
+def a_range_of_many_bits(documents: Any) -> None:
+    documents["programs"][0]["inputs"][1][4] = 2**50
+
+
+def an_operand_of_many_bits(documents: Any) -> None:
+    text_of(documents, 1)["inputs"][0][4] = 2**50
+
+
+def a_result_of_many_bits(documents: Any) -> None:
+    text_of(documents, 1)["outputs"][0][4] = 2**50
+
+
+def a_level_of_many_bits(documents: Any) -> None:
+    documents["policy"]["security"]["statistical"] = str(2**50)
+
+
+def adversaries_beyond_number(documents: Any) -> None:
+    documents["policy"]["adversaries"][0][1] = 2**50
+
+
+def coalitions_beyond_number(documents: Any) -> None:
+    policy = documents["policy"]
+    policy["parties"] += [f"q{i}" for i in range(60)]
+    policy["adversaries"] = [["semi_honest", 30, policy["parties"], ["", 0, 0]]]
+
+
+LARGE = [
+    a_format_of_many_bits,
+    a_range_of_many_bits,
+    an_operand_of_many_bits,
+    a_result_of_many_bits,
+    a_level_of_many_bits,
+    adversaries_beyond_number,
+    coalitions_beyond_number,
+]
+
+
+@pytest.mark.parametrize("forge", LARGE)
+def test_numbers_that_would_fill_the_memory_are_refused(forge: Callable[[Any], None]) -> None:
+    lock = data(of_text(MASKED))
+    forge(lock["documents"])
+    with pytest.raises(ReplayError):
+        replay(sealed(lock))
