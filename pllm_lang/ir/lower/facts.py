@@ -72,13 +72,14 @@ def facts_of(ctx: Context, name: str, count: int) -> Stated:
 
 
 def facts_in(files: Iterable[FactsFile], name: str, count: int) -> Stated:
-    """What these facts files say of it."""
+    """What these facts files say of it, those of one checkpoint: the first that names it. Norms of another checkpoint's
+    weights are wrong of these."""
     true: list[Bound] = []
     seen: list[Bound] = []
     checkpoint = ""
     for file in files:
         names = _names(file, name, count)
-        if not names:
+        if not names or checkpoint not in ("", file.checkpoint):
             continue
         bounds = _weakest([file.facts[each] for each in names])
         calibrated = any(each in file.calibrated for each in names)
