@@ -79,7 +79,7 @@ def _in_detail(data: bytes) -> Lock:
         lock = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ReplayError("lock.form", f"a part of the lock has another form: {problem}") from None
-    if canonical(document) + b"\n" != data:
+    if _spelled(document) + b"\n" != data:
         raise ReplayError("lock.form", "the text is not in canonical form (RFC 8785, one line)")
     if safe(msgspec.json.decode(_ENCODER.encode(lock))) != document:
         raise ReplayError("lock.form", "it leaves out fields, or has more than a compiler writes")
@@ -166,8 +166,9 @@ _PARTS = msgspec.json.Decoder(_Parts)
 
 
 def _spelled(value: object) -> bytes:
-    """RFC 8785 of texts and of lists of digests under names."""
-    return canonical(value)
+    """RFC 8785 of texts and whole numbers: sorted names, no spaces. (Names beyond the first plane sort otherwise there.)"""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    return canonical(value) if not text.isascii() and _BEYOND.search(text) else text
 
 
 def _array(*parts: bytes | msgspec.Raw) -> bytes:
