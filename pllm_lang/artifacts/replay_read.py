@@ -79,7 +79,7 @@ def _in_detail(data: bytes) -> Lock:
         lock = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError) as problem:
         raise ReplayError("lock.form", f"a part of the lock has another form: {problem}") from None
-    if _spelled(document) + b"\n" != data:
+    if _spelled(cast("dict[str, Any]", document)) + b"\n" != data:
         raise ReplayError("lock.form", "the text is not in canonical form (RFC 8785, one line)")
     if safe(msgspec.json.decode(_ENCODER.encode(lock))) != document:
         raise ReplayError("lock.form", "it leaves out fields, or has more than a compiler writes")
