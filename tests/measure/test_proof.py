@@ -48,7 +48,10 @@ def checked(folder: Path, text: str) -> tuple[int, str]:
 def write(folder: Path, weights: np.ndarray, *options: str) -> None:
     path = save(folder / "model.safetensors", {"w": weights})
     call = [str(path), "-o", str(folder / "facts.json"), *options]
-    assert CliRunner().invoke(measure, call, standalone_mode=False).return_value == 0
+    result = CliRunner().invoke(measure, call, standalone_mode=False)
+    assert result.return_value == 0
+    assert result.stdout == ""
+    assert '`facts: "facts.json"` in an experiment' in result.stderr
 
 
 def test_row_norms_prove_a_ring_that_the_number_of_inputs_does_not(tmp_path: Path) -> None:

@@ -51,4 +51,9 @@ def command(checkpoint: str, output: str | None, bits: int | None, calibration: 
     except OSError as problem:
         click.echo(f"cannot write {output}: {problem.strerror}", err=True)
         return BAD_CALL
+    name = os.path.basename(output)
+    click.echo(
+        f'wrote   {output}\nnext:   `facts "{name}"` in a plan, or `facts: "{name}"` in an experiment',
+        err=True,
+    )
     return FOUND_NOTHING
