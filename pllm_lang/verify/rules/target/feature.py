@@ -65,7 +65,7 @@ def _kernels(host: Host, kernels: Iterable[KernelUse], subject: int) -> Iterator
 
 
 def _missing(subject: int, host: Host, name: str, missing: list[str]) -> Obligation:
-    told = " or ".join(missing) if len(missing) > 1 else missing[0]
+    told = " or ".join(missing) or "an instruction set, of which its record names none"
     return Obligation(
         CODE,
         Verdict.REFUTED,
