@@ -237,7 +237,10 @@ def _made_of_these_weights(walked: Walked, need: Need, stock: Stock) -> None:
 # ---- tokens ----
 def _tokens(walked: Walked, experiment: Experiment) -> set[Found]:
     """The first stage takes as many tokens as a request may bring: ids, or else rows, of its longest input."""
-    plan, asked = walked.lock.documents.ir, dict(experiment.budget).get("max_input_tokens")
+    plan, budget = walked.lock.documents.ir, dict(experiment.budget)
+    if len(plan.stages) > 1 and budget and "max_new_tokens" not in budget:
+        raise ReplayError("certificate.bound", "the budget does not say how often the later stages run")
+    asked = budget.get("max_input_tokens")
     given = (*plan.inputs, *(plan.stages[0].inputs if plan.stages else ()))
     if asked is None or not given:
         return set()

@@ -14,7 +14,8 @@ from pllm_lang.verify.view import Met
 def runs_of(place: int, stages: int, experiment: Experiment | None) -> int:
     """How often a stage runs within the budget: the first once a request, each later one for every further token.
 
-    A plan of one stage makes every token by itself. Later stages of a budget that states no tokens run once.
+    A plan of one stage makes every token by itself. Without a budget every stage runs once; a budget that states no tokens for
+    later stages is refused (`coverage.tokens`).
     """
     budget = dict(experiment.budget) if experiment is not None else {}
     requests = int(budget.get("requests", "1"))

@@ -237,3 +237,12 @@ def test_states_are_in_memory_too() -> None:
     record(lock, "./states_fit.machine")["fields"]["memory"] = ["num", "614400"]
     with pytest.raises(ReplayError, match="needs 720896 bytes, and `machine` has 614400"):
         replay(sealed(lock))
+
+
+def test_a_budget_says_how_often_later_stages_run() -> None:
+    corpus = ROOT / "tests" / "corpus" / "coverage" / "tokens"
+    lock = data(compiled(corpus / "later_stage_said.pllm", "said"))
+    replay(sealed(lock))
+    experiment(lock)["budget"] = [pair for pair in experiment(lock)["budget"] if pair[0] == "requests"]
+    with pytest.raises(ReplayError, match="how often the later stages run"):
+        replay(sealed(lock))

@@ -1,4 +1,4 @@
-"""The budget lets a request bring more tokens than the plan takes."""
+"""The budget lets a request bring more tokens than the plan takes, or does not say how often a later stage runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from pllm_lang.verify.view import PlanView
 
 CODE = "coverage.tokens"
 BUDGET = "max_input_tokens"
+GIVEN = "max_new_tokens"
 
 
 def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
     """The first stage takes as many tokens as the budget allows a request: ids in an input of an index format, else rows."""
+    yield from _later_stages(view)
     asked = dict(view.experiment.budget).get(BUDGET)
     given = (*view.plan.plan.inputs, *(view.plan.plan.stages[0].inputs if view.plan.plan.stages else ()))
     sizes = [(_tokens(one, view.plan), one.value) for one in given if one.type != UNKNOWN]
@@ -35,6 +37,21 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
         value=asked,
         limit=str(taken),
         help=f"lower `{BUDGET}` to {taken}, or write the plan for more tokens",
+    )
+
+
+def _later_stages(view: ExperimentView) -> Iterator[Obligation]:
+    """A later stage runs once for every further token, so everything that a run burns is counted by `max_new_tokens`."""
+    budget = dict(view.experiment.budget)
+    results = [met.step.results[0] for met in view.flow.met if met.step.results]
+    if len(view.plan.plan.stages) < 2 or not budget or GIVEN in budget or not results:
+        return
+    yield Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        results[0],
+        message="the plan has a stage that runs once for every further token, and the budget does not say how many tokens there are",
+        help=f"add `{GIVEN}: ...` to the budget; 1 where only the first stage runs",
     )
 
 
