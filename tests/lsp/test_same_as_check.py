@@ -123,6 +123,16 @@ TestTyping = Typing.TestCase
 TestTyping.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
 
 
+def test_an_unknown_name_before_all_statements_keeps_none_of_them() -> None:
+    """The policy is unknown, and then the first statement goes."""
+    text = "plan p under nobody {\n  input h: f32[2] from client\n  input g: act8[2] from client\n  output h to client\n}\n"
+    path, buffer, editing = path_of(EXAMPLES[0]), Buffer(text, 0), Editing()
+    looked(editing, path, buffer)
+    buffer.edit(Position(1, 0), Position(2, 0), "")
+    given = looked(editing, path, buffer)
+    assert told(given.findings, path, buffer) == freshly_told(path, buffer.real)
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: path.stem)
 def test_every_key_of_a_line_typed_and_taken_back(file: Path) -> None:
     """One letter after the other, as people type: the longest line of an example, from its beginning."""

@@ -101,7 +101,8 @@ def _first_unknown(session: Session) -> int:
     findings = session.context.findings
     first = next((k for k, f in enumerate(findings) if f.code == "names.unknown"), len(findings))
     told = [mark.lists[_LISTS.index("findings")] for mark in session.marks]
-    return bisect_right(told, first) - 1 if first < len(findings) else len(told)
+    # One that is told before all statements (an unknown policy) keeps none of them.
+    return max(bisect_right(told, first) - 1, 0) if first < len(findings) else len(told)
 
 
 def _copied(lowered: Lowered) -> Lowered:
