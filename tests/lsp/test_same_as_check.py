@@ -81,7 +81,7 @@ def looked(editing: Editing, path: str, buffer: Buffer) -> Snapshot:
 
 def fresh(path: str, text: str) -> tuple[Finding, ...]:
     """The findings of `pllm check` on the plain text: nothing is remembered."""
-    checked = check_files([path], str(Path(path).parent), {path: text})
+    checked = check_files([path], str(ROOT), {path: text})
     findings = list(checked.findings)
     for name, comments in checked.comments.items():
         findings = list(suppress(findings, checked.sources[name], comments).kept)
