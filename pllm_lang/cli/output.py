@@ -9,10 +9,15 @@ import click
 
 def write_text(text: str, path: str | None) -> bool:
     """Write `text`; False after a message where the file cannot be written."""
-    if path is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8"))
-        return True
+    if path is not None:
+        return write_file(text, path)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    return True
+
+
+def write_file(text: str, path: str) -> bool:
+    """Write `text` in place of the file; False after a message where that cannot be done."""
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

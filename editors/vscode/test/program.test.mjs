@@ -15,7 +15,7 @@ before(async () => {
 });
 
 const around = (changes) => ({
-  configured: "", args: ["lsp"], trusted: true, folders: ["/plans"], searchPath: "/usr/bin:/opt/tools", platform: "linux",
+  configured: "", args: ["lsp"], trusted: true, folders: ["/plans"], searchPath: "/usr/bin:/usr/local/bin", platform: "linux",
   canRun: (file) => changes.programs?.includes(file) ?? false,
   ...changes,
 });

@@ -21,6 +21,7 @@ def command(target: str, format_: str, output: str | None) -> int:
     """
     from pllm_lang.cli.costing import cost_of_target, rendered
     from pllm_lang.cli.naming import NoSuchPlanError
+    from pllm_lang.cli.output import write_file
 
     try:
         report = cost_of_target(target)
@@ -30,13 +31,8 @@ def command(target: str, format_: str, output: str | None) -> int:
     text = rendered(report, format_)
     if output is None:
         click.echo(text, nl=False)
-    else:
-        try:
-            with open(output, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except OSError as problem:
-            click.echo(f"cannot write {output}: {problem.strerror}", err=True)
-            return BAD_CALL
+    elif not write_file(text, output):
+        return BAD_CALL
     if not report.accepted:
         click.echo("the plan is refused: this is the cost of what could be read", err=True)
     return FOUND_NOTHING

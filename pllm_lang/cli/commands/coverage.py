@@ -30,6 +30,7 @@ def command(
     """
     from pllm_lang.cli.covering import NotCoveredError, coverage_of_config, coverage_of_target, rendered
     from pllm_lang.cli.naming import NoSuchPlanError
+    from pllm_lang.cli.output import write_file
 
     try:
         if target.endswith(".json"):
@@ -47,11 +48,6 @@ def command(
     text = rendered(coverage, format_)
     if output is None:
         click.echo(text, nl=False)
-    else:
-        try:
-            with open(output, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except OSError as problem:
-            click.echo(f"cannot write {output}: {problem.strerror}", err=True)
-            return BAD_CALL
+    elif not write_file(text, output):
+        return BAD_CALL
     return 0 if coverage.complete else FOUND_SOMETHING

@@ -45,6 +45,7 @@ def command(
     What the config says and the text cannot is refused by name; nothing is left out or approximated.
     """
     from pllm_lang.cli.lowering import config_text
+    from pllm_lang.cli.output import write_file
 
     if not os.path.isfile(config):
         click.echo(f"no such file: {config}", err=True)
@@ -57,10 +58,4 @@ def command(
     if output is None:
         click.echo(done.text, nl=False)
         return FOUND_NOTHING
-    try:
-        with open(output, "w", encoding="utf-8", newline="\n") as file:
-            file.write(done.text)
-    except OSError as problem:
-        click.echo(f"cannot write {output}: {problem.strerror}", err=True)
-        return BAD_CALL
-    return FOUND_NOTHING
+    return FOUND_NOTHING if write_file(done.text, output) else BAD_CALL

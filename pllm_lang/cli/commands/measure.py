@@ -29,6 +29,8 @@ def command(checkpoint: str, output: str | None, bits: int | None, calibration: 
     With a config.json beside it, the names are those of `pllm lower` and of an experiment's model; without one every
     tensor keeps its own name. Nothing that the checkpoint holds is executed.
     """
+    from pllm_lang.cli.output import write_file
+
     try:
         from pllm_lang.cli.measuring import NotMeasuredError, facts_text
     except ModuleNotFoundError as problem:
@@ -45,11 +47,7 @@ def command(checkpoint: str, output: str | None, bits: int | None, calibration: 
     if output is None:
         click.echo(text.decode(), nl=False)
         return FOUND_NOTHING
-    try:
-        with open(output, "wb") as file:
-            file.write(text)
-    except OSError as problem:
-        click.echo(f"cannot write {output}: {problem.strerror}", err=True)
+    if not write_file(text.decode(), output):
         return BAD_CALL
     name = os.path.basename(output)
     click.echo(
