@@ -17,57 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from whole_model import CONFIG, EXPERIMENT
+
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 0.25
-
-CONFIG: dict[str, object] = {
-    "model_type": "qwen2",
-    "hidden_size": 8192,
-    "intermediate_size": 29568,
-    "num_hidden_layers": 80,
-    "num_attention_heads": 64,
-    "num_key_value_heads": 8,
-    "vocab_size": 152064,
-    "max_position_embeddings": 32768,
-    "hidden_act": "silu",
-    "rms_norm_eps": 1e-6,
-    "rope_theta": 1000000,
-    "tie_word_embeddings": False,
-}
-
-EXPERIMENT = """pllm 1
-
-import std.policies [single_evaluator]
-import std.pipelines [masked_linear_cpu]
-
-stock corrections {
-  of: correction
-  count: 10000000
-  provider: preparation
-  ring_bits: 32
-  fresh: true
-}
-
-target server {
-  isa: [sse2, avx, avx2, fma]
-  memory: 256GiB
-  cores: 16
-}
-
-deployment three {
-  kind: remote
-  hosts: { client: server, preparation: server, inference: server }
-  administered_by: { client: user, preparation: helper, inference: operator }
-}
-
-experiment whole under single_evaluator {
-  model: huggingface("config.json")
-  pipeline: masked_linear_cpu
-  deployment: three
-  stock: [corrections]
-  budget: { requests: 1, max_input_tokens: 4096, max_new_tokens: 64 }
-}
-"""
 
 IMPORTS = """
 import importlib, pkgutil, pllm_lang
@@ -118,7 +71,7 @@ def main() -> int:
 def prepare(work: Path) -> None:
     """The experiment with its config, and its lock beside it."""
     (work / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
-    (work / "e.pllm").write_text(EXPERIMENT, encoding="utf-8")
+    (work / "e.pllm").write_text(EXPERIMENT.replace("ROWS", "10000000"), encoding="utf-8")
     code = "import sys; from pllm_lang.cli.main import main; sys.argv = ['pllm', *sys.argv[1:]]; sys.exit(main())"
     call = [sys.executable, "-c", code, "compile", str(work / "e.pllm"), "-o", str(work / "lock.json")]
     subprocess.run(call, check=True, capture_output=True)
