@@ -6,7 +6,8 @@ no order.
 
 Each round looks down (what feeds it) and then up (what it feeds, with the colours of the first half); two
 rounds tell apart everything but values that are symmetric, or that only differ far away along paths of
-equal colour.
+equal colour. Of values that still have one colour, one is marked and the marking looked at for another round,
+until all differ: of symmetric values it does not matter which, but all that hangs on them has to follow.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from pllm_lang.ir.plan import Member, Node, Operand, Plan, Repeat, Requirement, 
 from pllm_lang.ir.walk import free, makes, references, renumber_expr, value_of
 
 ROUNDS = 2
+MOST_MARKED = 20_000
+"""Marks, times statements of the plan: beyond it equal colours stay, and symmetric values in the order written."""
 # The colour of an operand that nothing makes, in a plan with errors.
 MISSING = b""
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -45,10 +48,29 @@ def colours(plan: Plan) -> Colours:
         for declared in stage.inputs:
             found.values[declared.value] = digest(stage.name, msgspec.structs.replace(declared, value=0))
     for _ in range(ROUNDS):
-        for stage in plan.stages:
-            _down(stage.body, found)
-        _up(plan, found)
+        _round(plan, found)
+    for _ in range(MOST_MARKED // (1 + len(found.nodes))):
+        tied = _tied(found)
+        if tied is None:
+            break
+        found.values[tied] = digest("marked", found.values[tied])
+        _round(plan, found)
     return found
+
+
+def _round(plan: Plan, found: Colours) -> None:
+    for stage in plan.stages:
+        _down(stage.body, found)
+    _up(plan, found)
+
+
+def _tied(found: Colours) -> int | None:
+    """A value of the least colour that several have."""
+    members: dict[bytes, list[int]] = defaultdict(list)
+    for value, colour in found.values.items():
+        members[colour].append(value)
+    several = min((colour for colour, values in members.items() if len(values) > 1), default=None)
+    return None if several is None else members[several][0]
 
 
 def digest(*parts: Any) -> bytes:

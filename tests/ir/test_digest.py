@@ -11,7 +11,7 @@ from pllm_lang.ir.digest import plan_digest
 from pllm_lang.ir.plan import Repeat, StateWrite
 from pllm_lang.ir.walk import free, writes
 from tests.ir.lowering import Case, lower
-from tests.ir.random_plans import Text, Writing, texts, write
+from tests.ir.random_plans import Line, Loop, Text, Writing, texts, write
 
 FLAGS = ("rename", "reorder", "layout", "split")
 
@@ -39,6 +39,24 @@ def test_one_way_of_writing_leaves_no_trace(flag: str, text: Text, seed: int) ->
 def test_all_ways_of_writing_together_leave_no_trace(text: Text, seed: int) -> None:
     how = Writing(seed, rename=True, reorder=True, layout=True, split=True)
     assert digest(lowered(text, how)) == digest(lowered(text, Writing()))
+
+
+TIED = Text(
+    (1,),
+    (),
+    (
+        Line("neg", (0,), 0),
+        Line("neg", (0,), 0),
+        Loop(2, 0, tuple(Line("square", (i,), 0) for i in (1, 2, 0))),
+    ),
+    (1, 2),
+)
+"""Two values alike in everything, put out and read in a repeat: the order inside has to follow the order outside."""
+
+
+def test_symmetric_values_in_and_around_a_repeat_leave_no_trace() -> None:
+    ways = {digest(lowered(TIED, Writing(seed, reorder=True))) for seed in range(12)}
+    assert ways == {digest(lowered(TIED, Writing()))}
 
 
 @settings(max_examples=30, deadline=None)
