@@ -41,7 +41,7 @@ print(taken)
 
 REPLAY = """
 import sys, time
-from pllm_lang.artifacts.replay import replay
+from pllm_lang.artifacts.replay.lock import replay
 content = open(sys.argv[1] + "/lock.json", "rb").read()
 start = time.process_time()
 replay(content)

@@ -1,7 +1,7 @@
 """The certificate of an accepted plan: every obligation with the evidence that somebody else can follow.
 
 In: a checked plan, its proof under a policy. Out: a `Certificate` and what its parties run. Equal turns of a repeat are
-written once. Whoever reads it (`replay.py`) shares nothing with the verifier but these data.
+written once. Whoever reads it (`replay/`) shares nothing with the verifier but these data.
 """
 
 from __future__ import annotations

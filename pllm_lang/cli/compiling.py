@@ -14,7 +14,8 @@ from pllm_lang.artifacts.coverage import coverage_of
 from pllm_lang.artifacts.coverage_text import as_text
 from pllm_lang.artifacts.lock import Compiled, compile_report
 from pllm_lang.artifacts.lock_data import Lock
-from pllm_lang.artifacts.replay_read import MAX_LOCK_BYTES, ReplayError, read_lock
+from pllm_lang.artifacts.replay.reading import MAX_LOCK_BYTES, read_lock
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
 from pllm_lang.cli.checking import Checked

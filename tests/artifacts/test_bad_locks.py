@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pllm_lang.artifacts.replay import replay
-from pllm_lang.artifacts.replay_read import MAX_LOCK_BYTES, ReplayError
+from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.reading import MAX_LOCK_BYTES
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from tests.artifacts.locks import MASKED, ROOT, data, of_text, spelled
 
 

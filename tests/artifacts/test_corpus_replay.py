@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pllm_lang.artifacts.lock import compile_report
-from pllm_lang.artifacts.replay import replay
-from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.records import Record
 from pllm_lang.cli.checking import check_files
 from pllm_lang.verify.experiments import check_record

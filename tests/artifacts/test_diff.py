@@ -11,7 +11,7 @@ import pytest
 from pllm_lang.artifacts.diff import Change, compare
 from pllm_lang.artifacts.diff_experiment import experiments
 from pllm_lang.artifacts.lock_data import Lock
-from pllm_lang.artifacts.replay_read import read_lock
+from pllm_lang.artifacts.replay.reading import read_lock
 from tests.artifacts.locks import MASKED, SHARED, compiled, data, of_text, sealed
 from tests.artifacts.test_lock import pllm
 

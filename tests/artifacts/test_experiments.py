@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pllm_lang.artifacts.replay import replay
-from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from tests.artifacts.locks import ROOT, compiled, data, sealed
 
 EXPERIMENT = """pllm 1

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pllm_lang.artifacts.replay import replay
-from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from tests.artifacts.locks import FIXED, MASKED, SHARED, data, of_text, sealed
 
 RING32 = ["ring", 4294967296]

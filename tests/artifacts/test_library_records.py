@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pllm_lang.artifacts.library_records import altered_records, own_records
-from pllm_lang.artifacts.replay import replay
+from pllm_lang.artifacts.replay.lock import replay
 from pllm_lang.catalog.load import shipped_library
 from tests.artifacts.locks import MASKED, SHARED, data, of_text, sealed
 from tests.artifacts.test_lock import pllm

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pllm_lang.artifacts.replay import SHOWN, replay
-from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.artifacts.replay.lock import SHOWN, replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from tests.artifacts.locks import MASKED, ROOT, SHARED, Where, changed, data, of_text, places, sealed, spelled
 
 IMPLIED = {

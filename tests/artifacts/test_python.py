@@ -9,7 +9,7 @@ import pytest
 
 import pllm_lang
 from pllm_lang import LockedPlan, PlanRefused, compile_plan
-from pllm_lang.artifacts.replay import replay
+from pllm_lang.artifacts.replay.lock import replay
 from tests.artifacts.locks import EXAMPLES, compiled
 
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from pllm_lang.artifacts.diff import as_json, compare
-from pllm_lang.artifacts.replay_read import read_lock
+from pllm_lang.artifacts.replay.reading import read_lock
 from tests.artifacts.locks import FIXED, MASKED, ROOT, SHARED, data, of_text
 
 

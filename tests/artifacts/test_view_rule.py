@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from pllm_lang.artifacts.lock_data import Move
-from pllm_lang.artifacts.replay_read import ReplayError
-from pllm_lang.artifacts.replay_views import proves_outputs, proves_view, run
+from pllm_lang.artifacts.replay.outputs import proves_outputs
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.run import run
+from pllm_lang.artifacts.replay.view_rule import proves_view
 from pllm_lang.ir import protocol as p
 
 BIG = p.Ring(1 << 64)

@@ -12,8 +12,9 @@ from collections import Counter
 import pytest
 
 from pllm_lang.artifacts.lock_data import Move
-from pllm_lang.artifacts.replay_read import ReplayError
-from pllm_lang.artifacts.replay_views import Run, proves_view, run
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.run import Run, run
+from pllm_lang.artifacts.replay.view_rule import proves_view
 from pllm_lang.ir import protocol as p
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.protocol.problem import CONDITIONS

@@ -11,8 +11,8 @@ from functools import partial
 import msgspec
 import pytest
 
-from pllm_lang.artifacts.replay import replay
-from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.bounds import Arg
 from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.catalog.primitives.primitive import Params, Primitive

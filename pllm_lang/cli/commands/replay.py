@@ -13,9 +13,10 @@ from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 def command(lock: str, format_: str) -> int:
     """Check every digest of a lock, and show each obligation of its plan again from the evidence in it."""
     from pllm_lang.artifacts.library_records import altered_records
-    from pllm_lang.artifacts.replay import ReplayError, replay
-    from pllm_lang.artifacts.replay_read import MAX_LOCK_BYTES
-    from pllm_lang.artifacts.replay_text import (
+    from pllm_lang.artifacts.replay.lock import replay
+    from pllm_lang.artifacts.replay.reading import MAX_LOCK_BYTES
+    from pllm_lang.artifacts.replay.refusal import ReplayError
+    from pllm_lang.artifacts.replay.text import (
         as_json,
         as_text,
         not_of_the_library,

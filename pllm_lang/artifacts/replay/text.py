@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from pllm_lang.artifacts.library_records import own_records
-from pllm_lang.artifacts.replay import Replayed
-from pllm_lang.artifacts.replay_read import ReplayError
+from pllm_lang.artifacts.replay.lock import Replayed
+from pllm_lang.artifacts.replay.refusal import ReplayError
 
 SCHEMA = "pllm.lang.replay.v1"
 NEXT = {

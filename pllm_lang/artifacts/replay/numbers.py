@@ -1,4 +1,4 @@
-"""Replay, 1 of 6: exact intervals and enclosures, written anew so that nothing of the verifier's arithmetic is taken over.
+"""Replay: exact intervals and enclosures, written anew so that nothing of the verifier's arithmetic is taken over.
 
 An interval is a pair of rationals (low, high); None stands for *unknown*, and whatever meets it is unknown. Functions that
 are not rational are enclosed: the true value lies between the two ends.
@@ -15,7 +15,6 @@ from typing import TypeAlias
 Range: TypeAlias = "tuple[Fraction, Fraction] | None"
 Size: TypeAlias = "Fraction | None"
 """An upper bound that is not negative."""
-
 BITS = 300
 """Bits behind the point to which roots and exponentials are enclosed; finer than what certificates state."""
 MAX_BITS = 20_000

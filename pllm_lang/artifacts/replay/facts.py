@@ -1,4 +1,4 @@
-"""Replay, 2 of 6: what follows of a tensor from what is known of others, one rule a primitive.
+"""Replay: what follows of a tensor from what is known of others, one rule a primitive.
 
 A `Fact` bounds every entry, and the norms of every row and column, of a tensor of a shape. A rule is a theorem about one
 primitive of the expression language, with its reason where that is not plain. A primitive without a rule leaves nothing
@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from pllm_lang.artifacts import replay_numbers as n
-from pllm_lang.artifacts.replay_numbers import Range, Size
+from pllm_lang.artifacts.replay import numbers as n
+from pllm_lang.artifacts.replay.numbers import Range, Size
 
 Shape: TypeAlias = tuple[int, ...]
 Norms: TypeAlias = tuple[Size, Size]

@@ -1,4 +1,4 @@
-"""Replay of an experiment, second half: what its machines have, against what their parties do in the plan.
+"""Replay of an experiment: what its machines have, against what their parties do in the plan.
 
 In: a lock that was walked, with every step in the order in which it ran. A party needs a machine; the machine holds the weights
 that the party computes with, the states that it keeps and its largest call; it has the features that components ask for, an
@@ -14,19 +14,19 @@ from math import prod
 
 import msgspec
 
-from pllm_lang.artifacts import replay_numbers as n
-from pllm_lang.artifacts import replay_terms as t
-from pllm_lang.artifacts.replay_counts import names_of
-from pllm_lang.artifacts.replay_read import ReplayError
-from pllm_lang.artifacts.replay_walk import View as Ran
-from pllm_lang.artifacts.replay_walk import Walked, carrier_of, form_of, record
+from pllm_lang.artifacts.replay import numbers as n
+from pllm_lang.artifacts.replay import terms as t
+from pllm_lang.artifacts.replay.material import names_of
+from pllm_lang.artifacts.replay.owed import carrier_of
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.walked import Found, Walked, form_of, record
+from pllm_lang.artifacts.replay.walked import View as Ran
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Component, Kernel, Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Member, TensorType
 
-Found = tuple[str, int, str]
 EVERYWHERE = "scalar"
 """The variant of a kernel that needs no instruction set of its own."""
 

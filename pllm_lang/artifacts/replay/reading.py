@@ -1,4 +1,4 @@
-"""Replay, 4 of 6: the bytes of a lock as data, within limits, with every digest worked out again.
+"""Replay: the bytes of a lock as data, within limits, with every digest worked out again.
 
 Nothing of a lock is believed before its digests hold: the documents are read strictly (no name twice, no number that a reader
 might round), and each digest is the SHA-256 of the canonical bytes of its document under a domain of its own.
@@ -9,24 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from typing import Any, cast
 
 import msgspec
 
 from pllm_lang.artifacts.lock_data import CERTIFICATE, KINDS, LOCK, Lock, Program
 from pllm_lang.artifacts.lock_documents import LARGEST, canonical, safe
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.records import AnyRecord
 
 MAX_LOCK_BYTES = 64_000_000
-
-
-class ReplayError(Exception):
-    """A lock that proves nothing: a code (`lock.*`: the file, `certificate.*`: the evidence), a sentence, a place."""
-
-    def __init__(self, code: str, message: str, place: str = "") -> None:
-        super().__init__(f"{place}: {message}" if place else message)
-        self.code, self.message, self.place = code, message, place
 
 
 def read_lock(data: bytes) -> Lock:
@@ -219,7 +211,3 @@ def _same(name: str, stated: object, found: object) -> None:
         raise ReplayError(
             "lock.digest", f"the digest of `{name}` is not that of the document in the lock", name
         )
-
-
-def told(parties: Iterable[str]) -> str:
-    return " and ".join(f"`{party}`" for party in sorted(parties)) or "nobody"

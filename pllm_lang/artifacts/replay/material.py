@@ -1,34 +1,27 @@
-"""Replay of an experiment, first half: what its budget uses up, counted again.
+"""Replay of an experiment: the one-use material that its budget uses up, counted again.
 
 In: a lock whose programs were followed, with the run of each protocol. One-use material: every use of a protocol burns each of
 its bundles, an entry, a row or a call at a time; times the turns that the use stands for, times the runs of its stage within the
-budget. A stock has to hold the sum, of the right ring, from whoever makes it. Tokens: the first stage takes as many as the
-budget lets a request bring. Wrong rows: each passes a check with a stated chance, and over the budget these add up. Out: the
-obligations met; ReplayError where one is not. What other experiments burn of a stock stands in no lock (`material.shared`).
+budget. A stock has to hold the sum, of the right ring, from whoever makes it. Out: the obligations met; ReplayError where one
+is not. What other experiments burn of a stock stands in no lock (`material.shared`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from math import prod
 from typing import cast
 
 import msgspec
 
-from pllm_lang.artifacts import replay_terms as t
-from pllm_lang.artifacts.replay_read import ReplayError, told
-from pllm_lang.artifacts.replay_terms import Names
-from pllm_lang.artifacts.replay_views import Run
-from pllm_lang.artifacts.replay_walk import Walked, form_of, record
+from pllm_lang.artifacts.replay.budget import PREPARATION, runs_of, tokens_of_budget, undetected_rows, whole
+from pllm_lang.artifacts.replay.refusal import ReplayError, told
+from pllm_lang.artifacts.replay.run import Run
+from pllm_lang.artifacts.replay.walked import Found, Walked, record
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.records import Component, ProtocolText
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment, Stock
-from pllm_lang.ir.plan import ComponentUse, Node, Repeat, Step
-
-Found = tuple[str, int, str]
-VERIFICATION, PREPARATION = "verification", "preparation"
 
 
 def counted(walked: Walked, runs: list[Run]) -> set[Found]:
@@ -37,25 +30,7 @@ def counted(walked: Walked, runs: list[Run]) -> set[Found]:
     if experiment is None:
         return set()
     found = _material(walked, experiment, runs) if experiment.stocks else set[Found]()
-    return found | _tokens(walked, experiment) | _undetected(walked, experiment)
-
-
-# ---- the budget ----
-def whole(text: str) -> int:
-    """A count as digits; ValueError for anything else."""
-    if not text.isdecimal():
-        raise ValueError(f"not a count: {text[:40]!r}")
-    return int(text)
-
-
-def runs_of(place: int, stages: int, experiment: Experiment) -> int:
-    """A plan of one stage runs once a token; of several, the first runs once a request, later ones once a further token."""
-    budget = dict(experiment.budget)
-    requests, tokens = whole(budget.get("requests", "1")), whole(budget.get("max_new_tokens", "1"))
-    if stages == 1:
-        return requests * max(tokens, 1)
-    further = place > 0 and "max_new_tokens" in budget
-    return requests * max(tokens - 1, 0) if further else requests
+    return found | tokens_of_budget(walked, experiment) | undetected_rows(walked, experiment)
 
 
 # ---- one-use material ----
@@ -232,84 +207,3 @@ def _made_of_these_weights(walked: Walked, need: Need, stock: Stock) -> None:
         raise ReplayError("certificate.material", text, need.component)
     if open_ and granted not in walked.lock.documents.certificate.assumed:
         raise ReplayError("certificate.assumed", f"it does not list that {granted}")
-
-
-# ---- tokens ----
-def _tokens(walked: Walked, experiment: Experiment) -> set[Found]:
-    """The first stage takes as many tokens as a request may bring: ids, or else rows, of its longest input."""
-    plan, budget = walked.lock.documents.ir, dict(experiment.budget)
-    if len(plan.stages) > 1 and budget and "max_new_tokens" not in budget:
-        raise ReplayError("certificate.bound", "the budget does not say how often the later stages run")
-    asked = budget.get("max_input_tokens")
-    given = (*plan.inputs, *(plan.stages[0].inputs if plan.stages else ()))
-    if asked is None or not given:
-        return set()
-    ids = [form_of(walked.lock, one.type).kind == "index" for one in given]
-    taken, about = max(
-        (prod(one.type.shape if is_id else one.type.shape[:-1]), one.value)
-        for one, is_id in zip(given, ids, strict=True)
-    )
-    if whole(asked) > taken:
-        raise ReplayError(
-            "certificate.bound", f"the budget allows {asked} input tokens, and the plan takes {taken}"
-        )
-    return {("coverage.tokens", about, "")}
-
-
-# ---- wrong rows that no check sees ----
-def _undetected(walked: Walked, experiment: Experiment) -> set[Found]:
-    """The chance of one row times all rows of the pipeline's methods, within the record's limits and the policy's."""
-    methods = {use.key for slot, use in experiment.slots if slot != VERIFICATION}
-    rows, about = _rows(walked, experiment, methods)
-    found: set[Found] = set()
-    for slot, use in experiment.slots if about >= 0 else ():
-        component = record(walked, use.key) if slot == VERIFICATION else None
-        if slot == VERIFICATION and not isinstance(component, Component):
-            raise ReplayError("certificate.plan", f"the lock holds no component `{use.key}`")
-        if isinstance(component, Component) and _is_limited(walked, component, use, rows):
-            found.add(("bounds.undetected", about, ""))
-    return found
-
-
-def _is_limited(walked: Walked, component: Component, use: ComponentUse, rows: int) -> bool:
-    """Whether anything limits the sum; ReplayError where it is above that."""
-    numbers = {name: found for name, value in use.params if (found := t.exact(value, Names())) is not None}
-    each = None if component.failure is None else t.value(component.failure, Names(exact=numbers))
-    if each is None or each.range is None:
-        raise ReplayError(
-            "certificate.bound", f"nothing says how often `{component.name}` misses a wrong row"
-        )
-    total = max(each.range[1], Fraction(0)) * rows
-    limits = [c.expr for c in component.requires if "failure" in t.named_in(c.expr)]
-    holds = [bool(t.holds(limit, Names(exact={**numbers, "failure": total}))) for limit in limits]
-    policy = walked.lock.documents.policy
-    if policy is not None and "statistical" in policy.security:
-        holds.append(total <= Fraction(1, 1 << whole(policy.security["statistical"])))
-    if not all(holds):
-        raise ReplayError(
-            "certificate.bound", f"`{component.name}` misses wrong rows more often than is allowed"
-        )
-    return bool(holds)
-
-
-def _rows(walked: Walked, experiment: Experiment, methods: set[str]) -> tuple[int, int]:
-    """Rows that the methods make over the budget, and the first result of the first such step (-1: none)."""
-    stages, total, about = walked.lock.documents.ir.stages, 0, -1
-    for place, stage in enumerate(stages):
-        for step, times in _turns(stage.body, 1):
-            component = None if step.use is None else record(walked, step.use.key)
-            checked = isinstance(component, Component) and component.protocol is not None
-            if not checked or step.use is None or step.use.key not in methods:
-                continue
-            about = step.results[0] if about < 0 else about
-            rows = sum(prod(type_.shape[:-1]) for type_ in step.types)
-            total += rows * times * runs_of(place, len(stages), experiment)
-    return total, about
-
-
-def _turns(body: tuple[Node, ...], times: int) -> Iterator[tuple[Step, int]]:
-    for node in body:
-        if isinstance(node, Repeat):
-            yield from _turns(node.body, times * max(node.high - node.low, 0))
-        elif isinstance(node, Step):
-            yield node, times

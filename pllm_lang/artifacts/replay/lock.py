@@ -1,10 +1,11 @@
 """Replay: a lock proved again from its own certificate, by code that shares nothing with the verifier but data types.
 
-Read in this order: `replay_numbers` (intervals), `replay_facts` (a rule a primitive), `replay_terms` (expressions of records),
-`replay_read` (bytes and digests), `replay_walk` (ranges and what is owed of them), `replay_views` (the view rule),
-`replay_programs` (the plan against what its parties run), `replay_counts` and `replay_capacity` (an experiment's budget against
-its stocks, its parties against their machines). In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that
-says where the proof breaks. What is taken on trust stands in `docs/soundness.md`.
+The files of this package, in the order to read them: `refusal`, `reading` (bytes and digests); `numbers`, `facts`, `moves`,
+`terms` (what follows of a tensor); `walked`, `givens`, `derive`, `stated`, `owed`, `walk` (ranges, and what is owed of them);
+`sums`, `run`, `outputs`, `view_rule` (a protocol by itself); `holdings`, `learning`, `meanings`, `local`, `programs` (the plan
+against what its parties run); `one_text`, `coalitions`, `assuming` (what every coalition sees); `budget`, `material`, `machines`
+(an experiment). In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that says where the proof breaks. What is taken on
+trust stands in `docs/soundness.md`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import gc
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock
-from pllm_lang.artifacts.replay_capacity import fitting
-from pllm_lang.artifacts.replay_counts import counted
-from pllm_lang.artifacts.replay_programs import documents_policy, follow
-from pllm_lang.artifacts.replay_read import ReplayError, read_lock, record_of
-from pllm_lang.artifacts.replay_walk import Walked, walk
+from pllm_lang.artifacts.replay.holdings import documents_policy
+from pllm_lang.artifacts.replay.machines import fitting
+from pllm_lang.artifacts.replay.material import counted
+from pllm_lang.artifacts.replay.programs import follow
+from pllm_lang.artifacts.replay.reading import read_lock, record_of
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.walk import walk
+from pllm_lang.artifacts.replay.walked import Walked
 from pllm_lang.catalog.records import Component
 
 SHOWN = frozenset(

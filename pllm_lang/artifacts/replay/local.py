@@ -1,0 +1,163 @@
+"""Replay: a step that parties do by themselves is just that step: by name and parameters, or the same move of entries."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import msgspec
+
+from pllm_lang.artifacts.lock_data import Use
+from pllm_lang.artifacts.replay import terms as t
+from pllm_lang.artifacts.replay.derive import bind
+from pllm_lang.artifacts.replay.holdings import At, Held
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref, Text
+from pllm_lang.catalog.records import Operator
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.plan import Step
+
+RANK = " rank"
+
+
+def residue(number: p.Number) -> str:
+    """What it is called to take a value as a number of this kind."""
+    if isinstance(number, p.Integer):
+        return f"integer{number.bits}"
+    bits = number.modulus.bit_length() - 1
+    return f"raw{bits}" if number.modulus == 1 << bits else f"raw modulo {number.modulus}"
+
+
+def computes(text: p.Protocol, name: str) -> bool:
+    """Whether each party computes each result, called by this name, of all operands in their order, and does nothing else."""
+    parties = tuple(one.name for one in text.parties)
+    args = tuple(p.Ref(given.name) for given in text.inputs)
+    expected: list[tuple[str, str, p.Expr]] = []
+    for i, output in enumerate(text.outputs):
+        value = p.Call(name if len(text.outputs) == 1 else f"{name}.{i}", args, output.type)
+        if output != p.Output(output.name, output.type, p.Clear(parties), value, origin=output.origin):
+            return False
+        expected += [(party, output.name, value) for party in parties]
+    body = [(line.party, line.target, line.value) for line in text.body if isinstance(line, p.Assign)]
+    return len(body) == len(text.body) and body == expected
+
+
+def by_itself(
+    at: At, step: Step, operator: Operator, text: p.Protocol, use: Use, operands: list[Held]
+) -> None:
+    """A step that parties do by themselves: a call by name, one name for one operator and its parameters, or the same move of
+    entries on every piece."""
+    if any(not isinstance(line, p.Assign) for line in text.body):
+        raise at.refuse("a step in the clear sends or draws something")
+    if step.party and {q for _, q in use.roles} != {step.party}:
+        raise at.refuse(f"a step runs elsewhere than at `{step.party}`")
+    if all(isinstance(line.value, p.Call) for line in text.body if isinstance(line, p.Assign)):
+        _called(at, step, operator, text)
+        return
+    names = t.Names()
+    for spec, given in zip(operator.operands, text.inputs, strict=True):
+        shape = tuple(dim for dim in given.type.shape if isinstance(dim, int))
+        bind(spec.shape, shape, names)
+        names.exact.setdefault(RANK, Fraction(len(shape)))
+    params = {name: _substituted(value) for name, value in step.params}
+    means = {clause.name: clause.expr for clause in operator.means}
+    if (
+        "structural" not in operator.fields
+        or not all(isinstance(one.holding, p.Shared) for one in operands)
+        or len({repr(one.holding) for one in operands}) != 1
+        or any(
+            output.scale_bits
+            or output.error
+            or output.name != spec.name
+            or not _moved_as(output.meaning, means.get(spec.name), params, names)
+            for output, spec in zip(text.outputs, operator.results, strict=True)
+        )
+    ):
+        raise at.refuse("a step on shares is more than its move of entries")
+
+
+def _called(at: At, step: Step, operator: Operator, text: p.Protocol) -> None:
+    """The operator with its parameters, by a name that stands for nothing else in the stage."""
+    params = ", ".join(f"{name}={_written(at, value)}" for name, value in step.params)
+    name = operator.name if operator.module.startswith("std.") else step.operator
+    name = f"{name}[{params}]" if params else name
+    meant = step.operator, step.params
+    if not computes(text, name) or at.functions.setdefault(name, meant) != meant:
+        raise at.refuse(f"a step in the clear is not `{name}` of its operands")
+
+
+def _written(at: At, value: Expr) -> str:
+    match value:
+        case Ref(name=name) if name.startswith("%f"):
+            every = [form.name for form in at.walked.lock.documents.ir.formats]
+            own = every[int(name[2:])]
+            return own if every.count(own) == 1 else f"{own}{name}"
+        case Ref(name=name):
+            return name
+        case Text(value=written) | Num(value=written):
+            return written
+        case ListOf(items=items):
+            return "[" + ", ".join(_plainly(one) for one in items) + "]"
+        case _:
+            return _plainly(value)
+
+
+def _plainly(value: Expr) -> str:
+    match value:
+        case Ref(name=name):
+            return name
+        case Text(value=written) | Num(value=written):
+            return written
+        case ListOf(items=items):
+            return "[" + ", ".join(map(_plainly, items)) + "]"
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def _substituted(value: Expr) -> list[Fraction] | Fraction | None:
+    """A parameter that is a number or a list of numbers."""
+    if isinstance(value, ListOf):
+        found = [t.exact(one, t.Names()) for one in value.items]
+        return [one for one in found if one is not None] if None not in found else None
+    return t.exact(value, t.Names())
+
+
+def _moved_as(
+    said: p.Expr | None,
+    means: Expr | None,
+    params: dict[str, list[Fraction] | Fraction | None],
+    sizes: t.Names,
+) -> bool:
+    """Whether a term moves entries as the meaning of a structural operator does with these parameters."""
+    if not isinstance(means, Apply) or not all(isinstance(one, Ref) for one in means.args):
+        return False
+    known = msgspec.structs.replace(
+        sizes, exact={**sizes.exact, **{k: v for k, v in params.items() if isinstance(v, Fraction)}}
+    )
+    named = {name: t.exact(one, known) for name, one in means.named}
+    args = tuple(p.Ref(one.name) for one in means.args if isinstance(one, Ref))
+    match said:
+        case p.Transpose(arg=arg, axes=()):
+            return means.fn == "transpose" and args == (arg,)
+        case p.Transpose(arg=arg, axes=axes):
+            order = dict(means.named).get("order")
+            stated = params.get(order.name) if isinstance(order, Ref) else None
+            return means.fn == "permute" and args == (arg,) and stated == [Fraction(axis) for axis in axes]
+        case p.Reshape(arg=arg):  # its shape is the result's, and entries keep their order
+            return means.fn == "reshape" and args == (arg,)
+        case p.Slice(arg=arg, axis=axis, start=start, stop=stop, step=1):
+            ends = named.get("from"), named.get("to")
+            return (
+                means.fn == "slice"
+                and args == (arg,)
+                and ends == (start, stop)
+                and _same_axis(named, axis, sizes)
+            )
+        case p.Concat(args=parts, axis=axis):
+            return means.fn == "concat" and args == parts and _same_axis(named, axis, sizes)
+        case _:
+            return False
+
+
+def _same_axis(named: dict[str, Fraction | None], axis: int, sizes: t.Names) -> bool:
+    """Axes may be counted from the end; the rank is that of the first operand."""
+    stated = named.get("axis", Fraction(-1))
+    return stated is not None and int(stated) % int(sizes.exact[RANK]) == axis

@@ -1,0 +1,159 @@
+"""Replay: a use of a component's protocol means what its step's operator means, and its operands fit the text."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from pllm_lang.artifacts.lock_data import Use
+from pllm_lang.artifacts.replay import terms as t
+from pllm_lang.artifacts.replay.holdings import At, is_boolean
+from pllm_lang.artifacts.replay.numbers import Range
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.walked import component_of, form_of
+from pllm_lang.catalog.expr import Apply, Expr, Ref
+from pllm_lang.catalog.records import Operator
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.plan import Member, Step, TensorType
+
+
+def in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> None:
+    """|raw| < 2^bits, by what was worked out of the value."""
+    if not bits:
+        return
+    scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
+    if limit is None or max(-limit[0], limit[1]) * scale >= 1 << bits:
+        raise ReplayError("certificate.bound", f"`{what}` is not shown to be below 2^{bits}")
+
+
+def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range) -> None:
+    """The value is one of the numbers that the text computes with, so that a residue stands for it alone."""
+    if isinstance(thing, p.Input):
+        in_range(at, thing.range_bits, type_, limit, thing.name)
+    if isinstance(thing.holding, p.Shared) and thing.holding.scheme == "boolean_shares":
+        return
+    scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
+    number = thing.type.number
+    if isinstance(number, p.Ring):
+        held = Fraction(-(number.modulus // 2)), Fraction((number.modulus - 1) // 2)
+        held = held if number.modulus > 2 else (Fraction(0), Fraction(1))
+    else:
+        held = Fraction(-(1 << number.bits) if number.signed else 0), Fraction((1 << number.bits) - 1)
+    if limit is None or not held[0] <= limit[0] * scale or not limit[1] * scale <= held[1]:
+        raise ReplayError(
+            "certificate.bound", f"`{thing.name}` is not shown to be a number of `{at.program.stage}`'s text"
+        )
+
+
+def by_component(at: At, step: Step, operator: Operator, text: p.Protocol, use: Use) -> None:
+    """The parties play the roles that the step gives them, operands are as small as the text takes them to be, and what the
+    text says of its results is what the operator means."""
+    bound = {} if step.use is None else dict(step.use.roles)
+    component = component_of(at.walked, step)
+    for role in text.parties:
+        party = dict(use.roles).get(role.name, "")
+        if role.ideal is not None and component is not None and role.name in component.roles:
+            raise at.refuse(f"the role `{role.name}` is one of its component's, and no primitive")
+        if party != (f"ideal {role.name}" if role.ideal is not None else bound.get(role.name, role.name)):
+            raise at.refuse(f"the role `{role.name}` is played by another party than the step says")
+    if step.party:
+        raise at.refuse("a step of several parties runs at one of them")
+    reach = at.walked.reach[at.walked.number[id(step)]]
+    types = [at.walked.values[one.family if isinstance(one, Member) else one].type for one in step.operands]
+    for thing, type_, limit in zip((*text.inputs, *text.outputs), (*types, *step.types), reach, strict=True):
+        _fits(at, thing, type_, limit)
+    means = {clause.name: clause.expr for clause in operator.means}
+    for output, spec in zip(text.outputs, operator.results, strict=True):
+        if (
+            output.meaning is None
+            or output.name != spec.name
+            or not _meant(output.meaning, means.get(spec.name), operator)
+        ):
+            raise at.refuse(
+                f"`{output.name}` of `{text.name}` is not said to be what `{operator.name}` means"
+            )
+    _bits_apart(at, text)
+    _cut_as_said(at, step, operator, text)
+
+
+def _bits_apart(at: At, text: p.Protocol) -> None:
+    """Only bits lie as bits: a number in pieces called so would be held against no range."""
+    taken = any(is_boolean(given.holding) for given in text.inputs)
+    for thing in (*text.inputs, *text.outputs):
+        said = isinstance(thing, p.Input) or taken or _is_bits(thing.meaning)
+        if is_boolean(thing.holding) and not (thing.type.number == p.Ring(2) and said):
+            raise at.refuse(f"`{thing.name}` of `{text.name}` lies as bits and is a number")
+        if isinstance(thing, p.Output) and _is_bits(thing.meaning) and not is_boolean(thing.holding):
+            raise at.refuse(f"`{thing.name}` of `{text.name}` are bits and lies as a number")
+
+
+def _is_bits(meaning: p.Expr | None) -> bool:
+    return isinstance(meaning, p.Call) and meaning.fn == "bits"
+
+
+def _cut_as_said(at: At, step: Step, operator: Operator, text: p.Protocol) -> None:
+    """The raw numbers of a result have its format's fraction bits, and what the text rounds the record says."""
+    number = at.walked.number[id(step)]
+    types = [at.walked.values[one.family if isinstance(one, Member) else one].type for one in step.operands]
+    held = [form_of(at.walked.lock, type_) for type_ in types]
+    own = {
+        spec.name: None if form.kind in ("exact", "float") else form.frac
+        for spec, form in zip(operator.operands, held, strict=True)
+    }
+    for i, (output, type_) in enumerate(zip(text.outputs, step.types, strict=True)):
+        form = form_of(at.walked.lock, type_)
+        raw = None if output.meaning is None else _fraction(output.meaning, own)
+        if raw is not None and form.kind not in ("exact", "float") and raw - output.scale_bits != form.frac:
+            raise at.refuse(f"`{output.name}` of `{text.name}` has other fraction bits than its format")
+        unit, error = t.step_of(form), at.walked.errors.get((number, i), Fraction(0))
+        if (output.scale_bits or output.error) and (
+            unit is None or (error is not None and error < output.error * unit)
+        ):
+            raise at.refuse(f"`{output.name}` of `{text.name}` rounds more than its record says")
+
+
+def _fraction(said: p.Expr, own: dict[str, int | None]) -> int | None:
+    """Fraction bits of a polynomial of raw numbers; None where they are not known."""
+    match said:
+        case p.Ref(name=name):
+            return own.get(name)
+        case p.Mul(left=left, right=right) | p.MatMul(left=left, right=right):
+            x, y = _fraction(left, own), _fraction(right, own)
+            return None if x is None or y is None else x + y
+        case p.Add(terms=terms):
+            found = {_fraction(one, own) for one in terms}
+            return found.pop() if len(found) == 1 else None
+        case p.Scale(arg=arg) | p.Cast(arg=arg) | p.Transpose(arg=arg):
+            return _fraction(arg, own)
+        case _:
+            return None
+
+
+def _meant(said: p.Expr, means: Expr | None, operator: Operator) -> bool:
+    """Whether a term over raw numbers says what an operator's meaning says, form by form; of what is known by its name alone,
+    that it is the operator of its operands."""
+    match said, means:
+        case p.Call(fn="bits", args=(arg,)), _ if operator.name != "bits":
+            return _meant(arg, means, operator)
+        case p.Call(fn=fn, args=args), _:
+            names = tuple(p.Ref(spec.name) for spec in operator.operands)
+            return args == names and fn.split("[", maxsplit=1)[0] == operator.name
+        case p.Cast(arg=arg), _:
+            return _meant(arg, means, operator)
+        case _, Apply(fn="nearest", args=(arg, _)):
+            return _meant(said, arg, operator)
+        case p.Ref(name=name), Ref(name=other):
+            return name == other
+        case p.Scale(factor=-1, arg=arg), Apply(fn="-", args=(other,)):
+            return _meant(arg, other, operator)
+        case p.Add(terms=(left, p.Scale(factor=-1, arg=right))), Apply(fn="-", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.Add(terms=(left, right)), Apply(fn="+", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.Mul(left=left, right=right), Apply(fn="*", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.MatMul(left=left, right=right), Apply(fn="matmul", args=(x, y)):
+            return _meant(left, x, operator) and _meant(right, y, operator)
+        case p.Transpose(arg=arg, axes=()), Apply(fn="transpose", args=(other,)):
+            return _meant(arg, other, operator)
+        case _:
+            return False

@@ -1,0 +1,86 @@
+"""Replay: a stage written out as one protocol."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from pllm_lang.artifacts.lock_data import Lock, Program
+from pllm_lang.artifacts.replay.holdings import placed_at
+from pllm_lang.ir import protocol as p
+
+
+def one_text(lock: Lock, program: Program) -> p.Protocol:
+    """The stage as one protocol: every name of a use under the number of the use, every wire a step where the value lies."""
+    body: list[p.Statement] = []
+    have = {one.name: one.holding for one in program.inputs}
+    ideal: dict[str, p.Party] = {}
+    for number, use in enumerate(program.uses):
+        text, roles = lock.documents.protocols[use.protocol].protocol, dict(use.roles)
+        ideal |= {
+            roles[one.name]: msgspec.structs.replace(one, name=roles[one.name])
+            for one in text.parties
+            if one.ideal is not None
+        }
+        for given in text.inputs:
+            value = dict(use.inputs)[given.name]
+            body += [
+                p.Assign(q, f"{number}:{a}", p.Ref(b))
+                for q, a, b in _wires(given.name, given.holding, value, have[value], roles)
+            ]
+        body += [_renamed(line, f"{number}:", roles) for line in text.body]
+        for output in text.outputs:
+            value = dict(use.outputs)[output.name]
+            have[value] = placed_at(output.holding, roles)
+            body += [
+                p.Assign(q, b, p.Ref(f"{number}:{a}"))
+                for q, a, b in _wires(output.name, output.holding, value, have[value], roles)
+            ]
+    parties = {one.name: one for one in program.parties} | ideal
+    return p.Protocol(
+        f"stage {program.stage}", tuple(parties.values()), program.inputs, program.outputs, tuple(body)
+    )
+
+
+def _wires(
+    name: str, holding: p.Holding, value: str, have: p.Holding, roles: dict[str, str]
+) -> list[tuple[str, str, str]]:
+    """(party, variable of the use, variable of the stage)."""
+    if isinstance(holding, p.Shared) and isinstance(have, p.Shared):
+        pairs = zip(holding.pieces, have.pieces, strict=True)
+        return [
+            (roles[role], f"{name}.{a.label}", f"{value}.{b.label}") for a, b in pairs for role in a.holders
+        ]
+    parties = holding.parties if isinstance(holding, p.Clear) else tuple(roles)
+    return [(roles[role], name, value) for role in parties]
+
+
+_PARTIES = frozenset({"party", "sender"})
+_LISTS = frozenset({"holders", "receivers"})
+_NAMES = frozenset({"name", "target", "key"})
+_NAME_LISTS = frozenset({"keys", "members"})
+
+
+def _renamed(line: Any, prefix: str, roles: dict[str, str]) -> Any:
+    """A line at other parties and under other names: field by field, whatever its form."""
+    fields: dict[str, Any] = {}
+    for field in line.__struct_fields__:
+        value = getattr(line, field)
+        if field in _PARTIES:
+            value = roles[value]
+        elif field in _LISTS:
+            value = tuple(roles[one] for one in value)
+        elif field in _NAMES:
+            value = prefix + value
+        elif field in _NAME_LISTS:
+            value = tuple(prefix + one for one in value)
+        elif isinstance(value, msgspec.Struct) and not isinstance(value, p.TensorType | p.Ring | p.Integer):
+            value = _renamed(value, prefix, roles)
+        elif isinstance(value, tuple):
+            several = cast("tuple[Any, ...]", value)
+            value = tuple(
+                _renamed(one, prefix, roles) if isinstance(one, msgspec.Struct) else one for one in several
+            )
+        fields[field] = value
+    return msgspec.structs.replace(line, **fields)

@@ -1,0 +1,289 @@
+"""Replay: what the parties run is the plan, and shows nobody more than the policy lets them learn.
+
+In: a lock whose bounds were walked. Every step of the plan has its use of a protocol, in the order of the plan and wired to the
+values that it reads; every value lies where it is taken to lie; every party that gets a value in the clear may know or learn
+it; and for every coalition that the policy's adversaries may corrupt the view of every stage is proved: by its parts (the
+composition rule of `docs/soundness.md`), or of the whole stage as one text.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.artifacts.replay.assuming import owed_of_programs
+from pllm_lang.artifacts.replay.coalitions import views_of_stages
+from pllm_lang.artifacts.replay.holdings import (
+    At,
+    Held,
+    documents_policy,
+    everything_at_one,
+    has_whole,
+    held_in,
+    holding_of,
+    name_of,
+    placed_at,
+    unchanged,
+    who_knows,
+)
+from pllm_lang.artifacts.replay.learning import (
+    arrives,
+    asks_revealed,
+    is_main,
+    only_allowed,
+    pattern_learnt,
+    put_out,
+    take,
+    take_aside,
+    wires_of,
+)
+from pllm_lang.artifacts.replay.local import by_itself
+from pllm_lang.artifacts.replay.meanings import by_component, in_range
+from pllm_lang.artifacts.replay.outputs import proves_outputs
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.run import Run, run, sized
+from pllm_lang.artifacts.replay.walked import Walked, component_of, counted_turn, record
+from pllm_lang.catalog.records import Operator
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.plan import Input, Member, Node, Repeat, StateWrite, Step
+
+
+def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
+    """The obligations of placement, with what they rest on, and the run of each protocol."""
+    lock = walked.lock
+    policy, programs = lock.documents.policy, lock.documents.programs
+    if policy is None:
+        if (
+            programs
+            or lock.documents.protocols
+            or lock.documents.certificate.seen
+            or lock.documents.certificate.parts
+        ):
+            raise ReplayError("certificate.program", "a plan under no policy has no programs")
+        return set(), []
+    asked = documents_policy(lock)
+    if asked != f"{policy.module}.{policy.name}":
+        raise ReplayError(
+            "certificate.program", f"the plan is under `{asked}`, and the lock holds another policy"
+        )
+    if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
+        raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
+    stages = [
+        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, {}, folds=[], assumed=set())
+        for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
+    ]
+    for text in lock.documents.protocols:
+        sized(text.protocol.name, text.protocol.inputs, text.protocol.outputs)
+    for at in stages:
+        _stage(at)
+    runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
+    distances = views_of_stages(lock, policy, runs, [at.folds for at in stages])
+    pattern_learnt(lock, policy)
+    shared = {one for at in stages for one in at.assumed}
+    return owed_of_programs(lock, policy, distances, shared), runs
+
+
+def _proved(lock: Lock, number: int) -> Run:
+    """Every party can compute what it is said to, and each result is what it means."""
+    text = lock.documents.protocols[number].protocol
+    _shares_apart(text)
+    out = run(text)
+    proves_outputs(out)
+    return out
+
+
+def _shares_apart(text: p.Protocol) -> None:
+    for thing in (*text.inputs, *text.outputs):
+        if isinstance(thing.holding, p.Shared):
+            labels = {piece.label for piece in thing.holding.pieces}
+            if not labels or len(labels) < len(thing.holding.pieces) or everything_at_one(thing.holding):
+                raise ReplayError(
+                    "certificate.program",
+                    f"`{thing.name}` is shared, and somebody has every piece",
+                    text.name,
+                )
+
+
+# ---- the plan and its programs, step by step ----
+def _stage(at: At) -> None:
+    plan = at.walked.lock.documents.ir
+    if [one.name for one in at.program.parties if one.ideal is None] != list(at.policy.parties):
+        raise at.refuse("its parties are not those of the policy")
+    sized(at.program.stage, at.program.inputs, at.program.outputs)
+    for given in at.program.inputs:
+        if given.name in at.names or given.fresh:
+            raise at.refuse(f"`{given.name}` begins twice, or fresh")
+        at.names[given.name] = Held(given.name, given.type, given.holding, frozenset())
+        at.bits[given.name], at.lives[given.name] = given.range_bits, given.lifetime
+    for constant in plan.constants:
+        _begins(at, constant.value, None, p.Public(), frozenset(), "weights")
+    for weight in plan.weights:
+        holders = tuple(q for q in at.policy.parties if q not in weight.secret_from)
+        holding: p.Holding = p.Clear(holders) if weight.secret_from else p.Public()
+        _family(at, weight.value, weight.count, holding, frozenset(holders), "weights")
+    for given in (*plan.inputs, *at.stage.inputs):
+        _input(at, given)
+    for state in plan.states:
+        holding = holding_of(at, state.placement)
+        holders = frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]()
+        _family(at, state.value, state.count, holding, holders)
+        if isinstance(holding, p.Shared):
+            raise ReplayError("certificate.beyond", "replay follows no states that are kept in pieces")
+    _nodes(at, at.stage.body)
+    if at.next != len(at.program.uses):
+        raise at.refuse("it runs more than the plan has")
+    for output in at.stage.outputs:
+        put_out(at, output)
+    only_allowed(at)
+
+
+def _family(
+    at: At, value: int, count: int, holding: p.Holding, known: frozenset[str], lives: p.Lifetime = "execution"
+) -> None:
+    """A value, or those members of a family that the stage reads; the family itself stands for its first."""
+    if not count:
+        _begins(at, value, None, holding, known, lives)
+    plain = name_of(at, value)
+    for member in range(count):
+        if member == 0 or f"{plain}[{member}]" in at.names:
+            _begins(at, value, member, holding, known, lives)
+
+
+def _begins(
+    at: At,
+    value: int,
+    member: int | None,
+    holding: p.Holding,
+    known: frozenset[str],
+    lives: p.Lifetime = "execution",
+) -> None:
+    """A value that the stage begins with, under the plan's name for it."""
+    name = name_of(at, value) if member is None else f"{name_of(at, value)}[{member}]"
+    found = at.names.get(name)
+    alike = found is not None and found.holding == holding and at.lives[name] == lives
+    if found is None or not alike or found.type.shape != at.walked.values[value].type.shape:
+        raise at.refuse(f"it does not begin with `{name}` as the plan does")
+    held = msgspec.structs.replace(found, known=known)
+    at.names[name] = held
+    at.values[value if member is None else (value, member)] = held
+    at.values.setdefault(value, held)
+    start = at.walked.values[value]
+    in_range(at, at.bits[name], start.type, start.fact.range, name)
+    if isinstance(held.holding, p.Public):
+        at.public.setdefault(name.split("'", maxsplit=1)[0], []).append(name)
+
+
+def _input(at: At, given: Input) -> None:
+    holding = holding_of(at, given.placement)
+    owner = frozenset({given.owner} - {""})
+    name = name_of(at, given.value)
+    found = at.names.get(name)
+    if isinstance(holding, p.Shared) and found is not None and found.holding == p.Clear((given.owner,)):
+        _begins(at, given.value, None, found.holding, owner)
+        use = take(at, -1)
+        text = at.walked.lock.documents.protocols[use.protocol].protocol
+        wires_of(at, use, text)
+        output = text.outputs[0] if len(text.outputs) == 1 else None
+        if (
+            use.inputs != (("x", name),)
+            or output is None
+            or placed_at(output.holding, dict(use.roles)) != holding
+            or not unchanged(text)
+        ):
+            raise at.refuse(f"`{given.owner}` does not share `{name}` as the plan says")
+        start = at.walked.values[given.value]
+        in_range(at, text.inputs[0].range_bits, start.type, start.fact.range, name)
+        at.assumed.add(f"`{given.owner}` shares `{name}` with fresh uniform pieces")
+        made = Held(use.outputs[0][1], output.type, holding, owner)
+        at.names[made.name] = at.values[given.value] = made
+        return
+    known = owner or (frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]())
+    _begins(at, given.value, None, holding, known)
+    at.values[given.value] = at.names[name] = arrives(at, given.value, at.values[given.value])
+
+
+def _nodes(at: At, body: tuple[Node, ...]) -> None:
+    for node in body:
+        if isinstance(node, Step):
+            _step(at, node)
+        elif isinstance(node, Repeat):
+            _repeat(at, node)
+        elif isinstance(node, StateWrite):
+            kept, held = held_in(at, node.state), held_in(at, node.value)
+            parties = kept.holding.parties if isinstance(kept.holding, p.Clear) else ()
+            fits = (
+                isinstance(held.holding, p.Public)
+                if isinstance(kept.holding, p.Public)
+                else all(has_whole(held, q) for q in parties)
+            )
+            if not fits:
+                raise at.refuse("what is written to a state does not lie where it is kept")
+
+
+def _repeat(at: At, node: Repeat) -> None:
+    """Turn by turn; folded, the second stands for all later ones if it hands on what lies as what it began with."""
+    for one in node.carried:
+        at.values[one.inner] = held_in(at, one.initial)
+    folded, outer = at.program.folded and node.high - node.low > 2, at.times
+    for index in range(node.low, node.low + 2 if folded else node.high):
+        counted_turn(at.walked)
+        at.loops[node.depth] = index
+        before = [held_in(at, one.inner) for one in node.carried]
+        last = folded and index > node.low
+        at.times = outer * (node.high - index) if last else outer
+        _nodes(at, node.body)
+        after = [held_in(at, one.next) for one in node.carried]
+        at.values.update(zip((one.inner for one in node.carried), after, strict=True))
+        if last:
+            at.folds += [(x.name, y.name) for x, y in zip(before, after, strict=True)]
+            if any(
+                msgspec.structs.replace(x, name="") != msgspec.structs.replace(y, name="")
+                for x, y in zip(before, after, strict=True)
+            ):
+                raise at.refuse("later turns of a repeat do not begin like the one that stands for them")
+    at.times = outer
+    for one in node.carried:
+        at.values[one.final] = at.values[one.inner]
+
+
+def _step(at: At, step: Step) -> None:
+    lock, number = at.walked.lock, at.walked.number[id(step)]
+    while at.next < len(at.program.uses) and not is_main(at, number):
+        take_aside(at)
+    use = take(at, number)
+    text = lock.documents.protocols[use.protocol]
+    operands = [held_in(at, operand) for operand in step.operands]
+    wired = wires_of(at, use, text.protocol)
+    if [at.root.get(name, name) for name in wired] != [one.name for one in operands]:
+        raise at.refuse("a use is not wired to what its step reads")
+    for name, operand in zip(wired, step.operands, strict=True):
+        start = at.walked.values[operand.family if isinstance(operand, Member) else operand]
+        in_range(at, at.bits.get(name, 0), start.type, start.fact.range, name)
+    component, operator = component_of(at.walked, step), cast("Operator", record(at.walked, step.operator))
+    own = component is not None and component.protocol is not None and step.use is not None
+    if text.component != (step.use.key if own and step.use is not None else ""):
+        raise at.refuse("a use is of another component than its step")
+    if len(use.outputs) != len(step.results) or len(text.protocol.outputs) != len(step.results):
+        raise at.refuse("a use has other results than its step")
+    asks_revealed(at, step, operator, wired, use)
+    if own:
+        by_component(at, step, operator, text.protocol, use)
+    else:
+        by_itself(at, step, operator, text.protocol, use, operands)
+    known = who_knows(at, operands)
+    for i, (result, type_) in enumerate(zip(step.results, step.types, strict=True)):
+        output = text.protocol.outputs[i]
+        holding = placed_at(output.holding, dict(use.roles))
+        if isinstance(holding, p.Public):
+            holding = p.Clear(tuple(sorted(q for _, q in use.roles if not q.startswith("ideal "))))
+        if output.type.shape != type_.shape and not (
+            isinstance(holding, p.Shared) and holding.scheme == "boolean_shares"
+        ):
+            raise at.refuse("a result has another shape than the plan says")
+        made = Held(dict(use.outputs)[output.name], output.type, holding, known)
+        if made.name in at.names:
+            raise at.refuse(f"`{made.name}` is made twice")
+        arrived = arrives(at, result, made) if own else made
+        at.names[made.name] = at.values[result] = arrived
