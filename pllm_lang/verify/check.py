@@ -114,38 +114,48 @@ def check_experiment(
     """What an experiment's deployment asks of its plan; `report` is the plan's own (None where it has no plan).
 
     `others` are what other experiments burn of the same stocks (`proving.drawn_of`). Under another policy than the
-    plan's own, everything that is asked over a plan is asked again under that policy. The findings are only the
+    plan's own, all of the plan is asked again under that policy. The findings are only the
     experiment's: those of the plan stand in its own report, but an experiment whose plan is refused is refused as well.
     """
     places = SourceMap(record.origin, record.name, {}, {}, {})
     if report is None or report.flow is None:
         return PlanReport(experiment.name, NO_PLAN, (), (), lowering, None, places, accepted=False)
     key = experiment.policy or report.plan.policy
+    own = _under(key, report, library)
+    if own.flow is None:
+        return msgspec.structs.replace(own, name=experiment.name, findings=(*lowering, *own.findings))
     plan = plan_view(report.plan, report.source_map, library, key)
-    view = ExperimentView(experiment, plan, report.flow, hosts_of(experiment, plan), others)
+    view = ExperimentView(experiment, plan, own.flow, hosts_of(experiment, plan), others)
     asked = tuple(
         o for rule in rules() if hasattr(rule, "check_experiment") for o in rule.check_experiment(view)
     )
-    if key != report.plan.policy:
-        asked = (*asked, *_over_the_plan(plan, report.flow))
     slots = tuple(_slots(experiment, plan))
     pipeline = record.field_origins.get("pipeline", record.origin)
     at_pipeline = SourceMap(pipeline, record.name, {}, {}, {})
     findings = (
         *lowering,
+        *(one for one in own.findings if one not in report.findings),
         *findings_of(asked, report.source_map),
         *findings_of(slots, at_pipeline),
     )
     return PlanReport(
         experiment.name,
         report.plan,
-        (*report.obligations, *asked, *slots),
+        (*own.obligations, *asked, *slots),
         tuple(one for one in report.not_asked if one.family not in _families(experiment, view.plan)),
         findings,
-        report.flow,
+        own.flow,
         report.source_map,
-        accepted=report.accepted and no_errors(findings),
+        accepted=report.accepted and own.accepted and no_errors(findings),
     )
+
+
+def _under(policy: str, report: PlanReport, library: Library) -> PlanReport:
+    """The plan's own report, or the one that it has under the other policy of its experiment."""
+    if policy == report.plan.policy:
+        return report
+    plan = msgspec.structs.replace(report.plan, policy=policy)
+    return check_plan(plan, report.source_map, library)
 
 
 def _slots(experiment: Experiment, plan: PlanView) -> Iterator[Obligation]:
