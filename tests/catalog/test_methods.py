@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import ceil, floor
+from random import Random
 
 import pytest
 
@@ -82,7 +84,8 @@ def test_exp_limit_error(squarings, least) -> None:
     (clause,) = components()["exp_limit"].ensures
     read = claim(clause)
     assert read is not None
-    limit = exact_term(read.bound, Env(exact={"squarings": squarings}))
+    fine = Format("fine", "fixed", low="-1", high="1", frac=40)
+    limit = exact_term(read.bound, Env(exact={"squarings": squarings}, formats={"y": fine}))
     assert limit is not None
     n, worst = 2**squarings, Fraction(0)
     for low, high in pieces():
@@ -91,7 +94,34 @@ def test_exp_limit_error(squarings, least) -> None:
         assert below is not None
         worst = max(worst, above.high - squared(1 + low / n, squarings, round_down))
         worst = max(worst, squared(1 + high / n, squarings, round_up) - below.low)
-    assert least < worst <= limit
+    assert least < worst <= limit - Fraction(2 ** (squarings + 1) - 1, 2**40)
+
+
+@pytest.mark.parametrize("squarings", [5, 8])
+@pytest.mark.parametrize("frac", [2, 4, 7, 10])
+def test_exp_limit_error_counts_every_rounding(squarings: int, frac: int) -> None:
+    """Every x of the format, each step rounded to either neighbour: the coarser the format, the further off."""
+    (clause,) = components()["exp_limit"].ensures
+    read = claim(clause)
+    assert read is not None
+    form = Format("coarse", "fixed", low="-1", high="1", frac=frac)
+    limit = exact_term(read.bound, Env(exact={"squarings": squarings}, formats={"y": form}))
+    assert limit is not None
+    random = Random(f"{squarings}:{frac}")
+
+    def either(x: Fraction) -> int:
+        return random.choice((floor, ceil))(x)
+
+    worst = Fraction(0)
+    for raw in range(-14 * 2**frac, 1, max(1, 2**frac // 16)):
+        true = enclose.exp(Fraction(raw, 2**frac), 64)
+        assert true is not None
+        for rounded in (floor, ceil, either):
+            value = Fraction(rounded((1 + Fraction(raw, 2 ** (frac + squarings))) * 2**frac), 2**frac)
+            for _ in range(squarings):
+                value = Fraction(rounded(value * value * 2**frac), 2**frac)
+            worst = max(worst, abs(value - true.low), abs(value - true.high))
+    assert Fraction(1, 2 ** (frac + 1)) < worst <= limit
 
 
 def test_every_domain_has_a_reason() -> None:
