@@ -108,8 +108,8 @@ def _claims(policy: Policy) -> set[str]:
 
 def _reveals(lock: Lock) -> set[str]:
     found: set[str] = set()
-    for key, body in lock.documents.records.items():
-        names = body.get("component", {}).get("reveals", ())
+    for key, filed in lock.documents.records.items():
+        names = () if filed.component is None else filed.component.reveals
         found |= {f"{name} ({key.rpartition('.')[2]})" for name in names}
     return found
 

@@ -7,9 +7,10 @@ and gives a wrong result more chances. That a machine or a stock is another one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
-from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.artifacts.lock_data import Filed, Lock
+from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
 from pllm_lang.ir.experiment import Experiment, Stock
 
 Told = tuple[Literal["privacy", "cost"], str, str, str, bool]
@@ -65,20 +66,18 @@ def _machines(lock: Lock) -> dict[str, str]:
     return {party: _fields(records.get(key)) for party, key in deployment.hosts}
 
 
-def _fields(body: Any) -> str:
-    match body:
-        case {"record": {"fields": {**fields}}}:
-            return ", ".join(f"{name} {_value(value)}" for name, value in sorted(fields.items())) or NONE
-        case _:
-            return NONE
+def _fields(filed: Filed | None) -> str:
+    if filed is None or filed.record is None:
+        return NONE
+    fields = sorted(filed.record.fields.items())
+    return ", ".join(f"{name} {_value(value)}" for name, value in fields) or NONE
 
 
-def _value(expr: Any) -> str:
-    """An expression as it stands in a lock, `["list", [["ref", "sse2"]]]`, in short."""
+def _value(expr: Expr) -> str:
     match expr:
-        case ["list", [*items]]:
+        case ListOf(items=items):
             return f"[{', '.join(map(_value, items))}]"
-        case ["ref" | "num" | "text", str(word), *_]:
+        case Ref(name=word) | Num(value=word) | Text(value=word):
             return word
         case _:
             return str(expr)

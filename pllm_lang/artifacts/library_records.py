@@ -7,21 +7,31 @@ another meaning and work all digests out again. Here each is held against the li
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from pllm_lang.artifacts.lock_data import Filed
 from pllm_lang.artifacts.lock_documents import digest, document
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.policies import effective
-from pllm_lang.catalog.records import AnyRecord, Component, Holding, Kernel, Operator
+from pllm_lang.catalog.records import AnyRecord, Component, Holding, Kernel, Operator, Record
 
 SHIPPED = "std."
-NAMED = (Operator, Component, Holding, Kernel)
 
 
-def filed(record: AnyRecord) -> dict[str, Any]:
-    """A record as a lock holds it, under the word for its kind."""
-    kind = type(record).__name__.lower() if isinstance(record, NAMED) else "record"
-    return {kind: document(record)}
+def filed(record: AnyRecord) -> Filed | None:
+    """A record as a lock holds it, under the word for its kind; None for a format or policy, which are held elsewhere."""
+    match record:
+        case Operator():
+            return Filed(operator=record)
+        case Component():
+            return Filed(component=record)
+        case Holding():
+            return Filed(holding=record)
+        case Kernel():
+            return Filed(kernel=record)
+        case Record():
+            return Filed(record=record)
+        case _:
+            return None
 
 
 def own_records(records: Mapping[str, str], policy: str) -> tuple[str, ...]:
@@ -38,7 +48,8 @@ def altered_records(
     for key, stated in records.items():
         if key.startswith(SHIPPED):
             record = library.get(key)
-            if record is None or digest("record", [key, filed(record)]) != stated:
+            held = None if record is None else filed(record)
+            if held is None or digest("record", [key, document(held)]) != stated:
                 found.append(key)
     if policy.startswith(SHIPPED) and digest("policy", document(effective(policy, library))) != policy_digest:
         found.append(policy)

@@ -7,14 +7,13 @@ In: a checked plan or experiment with the library and the project that it comes 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from pllm_lang import __version__
 from pllm_lang.artifacts.certificate import Proved, certify
 from pllm_lang.artifacts.library_records import filed
-from pllm_lang.artifacts.lock_data import LOCK, Compiler, Digests, Documents, Lock, Program
+from pllm_lang.artifacts.lock_data import LOCK, Compiler, Digests, Documents, Filed, Lock, Program
 from pllm_lang.artifacts.lock_documents import canonical, digest, document
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.facts import Exact
@@ -70,18 +69,18 @@ class _Bound(msgspec.Struct, frozen=True):
     names: dict[str, str]
     policy: Policy | None
     experiment: Experiment | None
-    records: dict[str, dict[str, Any]]
+    records: dict[str, Filed]
+    record_digests: dict[str, str]
     components: dict[str, tuple[str, str]]
     plan_digest: str
 
     def about(self) -> dict[str, str]:
-        records = {k: digest("record", [k, one]) for k, one in sorted(self.records.items())}
         return {
             "ir": digest("ir", document(self.plan)),
             "names": digest("names", self.names),
             "policy": digest("policy", document(self.policy)),
             "experiment": digest("experiment", document(self.experiment)),
-            "records": digest("records", records),
+            "records": digest("records", self.record_digests),
         }
 
 
@@ -90,13 +89,14 @@ def _bound(
     library: Library,
     policy: Policy | None,
     experiment: Experiment | None,
-    records: dict[str, dict[str, Any]],
+    records: dict[str, Filed],
 ) -> _Bound:
     named = {str(value): name for value, (name, _) in sorted(report.source_map.values.items())}
     found = {key: library.component(key) for key in records}
     components = {key: (one.id, one.version) for key, one in found.items() if one is not None}
     meaning = plan_digest(report.plan, library).removeprefix("sha256:")
-    return _Bound(report.plan, named, policy, experiment, records, components, meaning)
+    digests = {key: digest("record", [key, document(one)]) for key, one in sorted(records.items())}
+    return _Bound(report.plan, named, policy, experiment, records, digests, components, meaning)
 
 
 def _sealed(
@@ -115,7 +115,7 @@ def _sealed(
         policy=about["policy"],
         experiment=about["experiment"],
         certificate=digest("certificate", document(proved.certificate)),
-        records={k: digest("record", [k, one]) for k, one in sorted(bound.records.items())},
+        records=bound.record_digests,
         protocols=tuple(digest("protocol", document(one)) for one in proved.protocols),
         programs={one.stage: program_digests(one) for one in proved.programs},
         modules=modules,
@@ -224,14 +224,14 @@ def _files(project: Project) -> dict[str, str]:
 
 
 # ---- records ----
-def _records(plan: Plan, experiment: Experiment | None, library: Library) -> dict[str, dict[str, Any]]:
+def _records(plan: Plan, experiment: Experiment | None, library: Library) -> dict[str, Filed]:
     """Every record that the plan or the experiment names, by key, as `{kind: document}`."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Filed] = {}
     for key in sorted({*_keys(plan, experiment), *_backend(experiment, library)}):
         record = library.get(key)
-        if record is None or isinstance(record, Policy):
-            continue
-        found[key] = filed(record)
+        held = None if record is None else filed(record)
+        if held is not None:
+            found[key] = held
     return found
 
 

@@ -6,11 +6,9 @@ of the lock. Nothing here decides anything.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from pllm_lang.catalog.records import AnyRecord, Component, Holding, Kernel, Operator, Policy, Record
+from pllm_lang.catalog.records import Component, Holding, Kernel, Operator, Policy, Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Plan
@@ -18,15 +16,15 @@ from pllm_lang.ir.plan import Plan
 LOCK = "pllm.lang.lock.v1"
 CERTIFICATE = "pllm.lang.certificate.v1"
 
-KINDS: dict[str, type[AnyRecord]] = {
-    "operator": Operator,
-    "component": Component,
-    "holding": Holding,
-    "kernel": Kernel,
-    "policy": Policy,
-    "record": Record,
-}
-"""What a record of a lock can be, by the word that it is filed under."""
+
+class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A record under the word for its kind: one of these."""
+
+    operator: Operator | None = None
+    component: Component | None = None
+    holding: Holding | None = None
+    kernel: Kernel | None = None
+    record: Record | None = None
 
 
 # ---- what each party runs ----
@@ -143,7 +141,7 @@ class Documents(msgspec.Struct, frozen=True):
     names: dict[str, str]
     policy: Policy | None
     experiment: Experiment | None
-    records: dict[str, dict[str, Any]]
+    records: dict[str, Filed]
     protocols: tuple[Text, ...]
     programs: tuple[Program, ...]
     certificate: Certificate

@@ -10,7 +10,7 @@ import pytest
 
 from pllm_lang.artifacts.diff import Change, compare
 from pllm_lang.artifacts.diff_experiment import experiments
-from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.artifacts.lock_data import Filed, Lock
 from pllm_lang.artifacts.replay.reading import read_lock
 from tests.artifacts.locks import MASKED, SHARED, compiled, data, of_text, sealed
 from tests.artifacts.test_lock import pllm
@@ -199,8 +199,6 @@ def test_a_budget_that_is_no_number_is_weaker(text: str, tmp_path: Path) -> None
     lock = run_of(tmp_path, RUN)
     assert lock.documents.experiment is not None
     forged = msgspec.structs.replace(lock.documents.experiment, budget=(("requests", text),))
-    documents = msgspec.structs.replace(
-        lock.documents, experiment=forged, records={"./plan.small": {"record": 5}}
-    )
+    documents = msgspec.structs.replace(lock.documents, experiment=forged, records={"./plan.small": Filed()})
     told = {one[1]: one for one in experiments(lock, msgspec.structs.replace(lock, documents=documents))}
     assert told["budget: requests"][4]

@@ -28,7 +28,7 @@ def imported(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            inside = node.module in ("pllm_lang.ir", "pllm_lang.artifacts")
+            inside = node.module in ("pllm_lang.ir", "pllm_lang.artifacts", "pllm_lang.artifacts.replay")
             found |= {f"{node.module}.{alias.name}" for alias in node.names} if inside else {node.module}
     return {name for name in found if name.startswith("pllm_lang")}
 

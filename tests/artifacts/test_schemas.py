@@ -34,7 +34,7 @@ def test_differences() -> None:
 
 
 def test_every_code_is_on_the_page() -> None:
-    sources = (ROOT / "pllm_lang" / "artifacts").glob("replay*.py")
+    sources = (ROOT / "pllm_lang" / "artifacts" / "replay").glob("*.py")
     codes = {
         code
         for path in sources

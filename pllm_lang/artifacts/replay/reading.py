@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import CERTIFICATE, KINDS, LOCK, Lock, Program
+from pllm_lang.artifacts.lock_data import CERTIFICATE, LOCK, Lock, Program
 from pllm_lang.artifacts.lock_documents import LARGEST, canonical, safe
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.records import AnyRecord
@@ -80,13 +80,14 @@ def _in_detail(data: bytes) -> Lock:
 
 def record_of(lock: Lock, key: str) -> AnyRecord | None:
     """The record under `key`, None where the lock holds none."""
-    for kind, body in lock.documents.records.get(key, {}).items():
-        if kind in KINDS:
-            try:
-                return msgspec.convert(body, KINDS[kind], strict=False)
-            except (msgspec.ValidationError, RecursionError) as problem:
-                raise ReplayError("lock.form", f"this record has another form: {problem}", key) from None
-    return None
+    filed = lock.documents.records.get(key)
+    if filed is None:
+        return None
+    kinds = (filed.operator, filed.component, filed.holding, filed.kernel, filed.record)
+    found = [one for one in kinds if one is not None]
+    if len(found) != 1:
+        raise ReplayError("lock.form", "this is not one record, of one kind", key)
+    return found[0]
 
 
 def _as_text(found: re.Match[bytes]) -> bytes:
