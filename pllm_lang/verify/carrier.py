@@ -13,7 +13,9 @@ from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.exact.number import normal, power
 from pllm_lang.ir.plan import UNKNOWN, TensorType
 from pllm_lang.verify.limits import centred, inside
+from pllm_lang.verify.stored import on_grid
 from pllm_lang.verify.view import PlanView, StepView
+from pllm_lang.verify.wrapping import rounds
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -70,6 +72,27 @@ def outside_carrier(view: StepView, plan: PlanView) -> set[str]:
     """Names of the operands and results that are known to leave their ring, or about which nothing is known."""
     values = carried_values(view, plan)
     return {one.name for one in values if one.raw is None or not inside(one.raw, centred(one.modulus))}
+
+
+def is_between(carried: Carried, view: StepView, plan: PlanView) -> bool:
+    """Whether an operand may lie between the ring's numbers: a float, or an exact result off its unit."""
+    if not carried.part.startswith("operand"):
+        return False
+    kind = _kind(view.operand_types[int(carried.part.removeprefix("operand"))], plan)
+    return kind == "float" or (kind == "exact" and not on_grid(carried.facts.unit, 1))
+
+
+def is_given_between(carried: Carried, view: StepView, plan: PlanView) -> bool:
+    """Whether a result without a format of its own may lie between the ring's numbers: a product of fractions."""
+    if not carried.part.startswith("target"):
+        return False
+    position = int(carried.part.removeprefix("target"))
+    type_ = view.step.types[position]
+    return _kind(type_, plan) in ("float", "exact") and rounds(view, position, plan.format_of(type_))
+
+
+def _kind(type_: TensorType, plan: PlanView) -> str:
+    return "" if type_ == UNKNOWN else plan.format_of(type_).kind
 
 
 def _values(view: StepView) -> Iterator[tuple[str, str, TensorType, Facts]]:

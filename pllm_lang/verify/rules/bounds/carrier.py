@@ -9,12 +9,17 @@ from pllm_lang.catalog.records import Component
 from pllm_lang.exact.number import text
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.carrier import Carried, carried_values, ring_modulus
+from pllm_lang.verify.carrier import (
+    Carried,
+    carried_values,
+    is_between,
+    is_given_between,
+    ring_modulus,
+)
 from pllm_lang.verify.hints import norm_hints
 from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.stored import on_grid
 from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 CODE = "bounds.carrier"
@@ -29,12 +34,17 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
         and ring_modulus(component.carrier, view) is None
     ):
         yield _no_ring(component)
-    carried_names: set[str] = set()
-    for carried in carried_values(view, plan):
-        carried_names.add(carried.name)
-        yield _off_grid(carried) if _between(carried, view, plan) else _judge(view, carried, carried.facts)
+    all_carried = tuple(carried_values(view, plan))
+    off = [carried for carried in all_carried if is_between(carried, view, plan)]
+    for carried in all_carried:
+        if carried in off:
+            yield _off_grid(carried)
+        elif not is_given_between(carried, view, plan):
+            yield _judge(view, carried, carried.facts)
+        elif not off:
+            yield _given_off_grid(carried)
     if view.component is not None and not in_the_clear(view):
-        yield from _nowhere(view, plan, carried_names)
+        yield from _nowhere(view, plan, {carried.name for carried in all_carried})
 
 
 def _no_ring(component: Component) -> Obligation:
@@ -71,15 +81,6 @@ def _nowhere(view: StepView, plan: PlanView, carried_names: set[str]) -> Iterato
         )
 
 
-def _between(carried: Carried, view: StepView, plan: PlanView) -> bool:
-    """Whether an operand may lie between the ring's numbers: a float, or an exact result off its unit."""
-    if not carried.part.startswith("operand"):
-        return False
-    type_ = view.operand_types[int(carried.part.removeprefix("operand"))]
-    kind = "" if type_ == UNKNOWN else plan.format_of(type_).kind
-    return kind == "float" or (kind == "exact" and not on_grid(carried.facts.unit, 1))
-
-
 def _off_grid(carried: Carried) -> Obligation:
     return Obligation(
         CODE,
@@ -89,6 +90,18 @@ def _off_grid(carried: Carried) -> Obligation:
         message=f"{_told(carried)} may lie between the numbers of {ring_text(carried.modulus)}, and nothing says how it is rounded",
         term=carried.name,
         help="quantize, rescale or cast it to a format with a grid before this step",
+    )
+
+
+def _given_off_grid(carried: Carried) -> Obligation:
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        0,
+        part=carried.part,
+        message=f"the result may lie between the numbers of {ring_text(carried.modulus)}, in which the component gives it",
+        term=carried.name,
+        help="quantize the operands to whole numbers before this step, or take a component that names the result's format",
     )
 
 

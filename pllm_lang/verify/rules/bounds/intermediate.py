@@ -1,4 +1,4 @@
-"""A value inside a component leaves the ring that the component computes in (before truncation, in an opening)."""
+"""A value inside a component leaves its ring (before truncation, in an opening), or nothing says what it holds inside."""
 
 from __future__ import annotations
 
@@ -7,27 +7,63 @@ from collections.abc import Iterator
 from pllm_lang.catalog.evaluate import tensor
 from pllm_lang.catalog.expr import Apply, Expr, Num
 from pllm_lang.catalog.facts import UNKNOWN, Interval
-from pllm_lang.catalog.records import Clause
+from pllm_lang.catalog.records import Clause, Component
 from pllm_lang.exact.number import text
+from pllm_lang.ir.plan import UNKNOWN as NO_TYPE
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.carrier import carrier_modulus
+from pllm_lang.verify.carrier import carried_values, carrier_modulus, is_between, is_given_between
 from pllm_lang.verify.hints import norm_hints
 from pllm_lang.verify.limits import bits_for, centred, excess_side, inside, ring_text
 from pllm_lang.verify.numbers import shown, shown_range
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.view import PlanView, StepView
+from pllm_lang.verify.stored import UNSTATED_ROUNDING, rounded
+from pllm_lang.verify.view import PlanView, StepView, in_the_clear
+from pllm_lang.verify.wrapping import is_settled, rounds
 
 CODE = "bounds.intermediate"
 
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
-    """Every `intermediate` of the component fits the centred lift of its carrier."""
-    if view.component is None or not view.component.intermediates:
+    """Every `intermediate` of the component fits the centred lift of its carrier; one that needs it states one."""
+    if view.component is None:
         return
+    if not view.component.intermediates:
+        yield from _unsaid(view, view.component, plan)
     for clause in view.component.intermediates:
         found = tensor(clause.expr, view.env)
         facts = UNKNOWN if found is None else found.facts
         yield judge(clause, view, plan, facts.range, facts.rule)
+
+
+def _unsaid(view: StepView, component: Component, plan: PlanView) -> Iterator[Obligation]:
+    """A method that rounds or compares, of which nothing says what it rounds: that may have wrapped."""
+    between = (
+        is_between(c, view, plan) or is_given_between(c, view, plan) for c in carried_values(view, plan)
+    )
+    if in_the_clear(view) or any(between):
+        return  # `bounds.carrier` asks how a value comes onto the ring's grid
+    for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
+        format_ = None if type_ == NO_TYPE else plan.format_of(type_)
+        if format_ is None or (format_.kind in ("exact", "float") and component.carrier is None):
+            continue  # `bounds.carrier` asks for a format or a ring
+        if rounded(view, position, derived, format_).rule == UNSTATED_ROUNDING:
+            continue  # `bounds.unknown` asks how it rounds
+        if not is_settled(view, component, position, format_):
+            yield _nothing_said(component, position, rounds(view, position, format_))
+
+
+def _nothing_said(component: Component, position: int, rounding: bool) -> Obligation:
+    when = "before it rounds this result" if rounding else "on the way to this result"
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        position,
+        part="using",
+        message=f"nothing says what `{component.name}` holds {when}, so it may wrap",
+        term=component.name,
+        clause=component.origin,
+        help="the component's record must say it, such as `intermediate p: raw(x) * raw(y)` for a product",
+    )
 
 
 def judge(
