@@ -49,3 +49,14 @@ def test_there_are_two_commands_with_their_own_set_up() -> None:
     assert "pllm check examples" in examples
     assert "pytest" in tests
     assert all("-m venv" in command for command in (examples, tests))
+
+
+def test_the_commands_that_lock_a_plan_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    lines = blocks("console")[0].splitlines()
+    assert [line.split()[2] for line in lines] == ["compile", "replay", "diff"]
+    for line in lines:
+        assert line.startswith("$ pllm ")
+        done = CliRunner().invoke(app, line.split()[2:], standalone_mode=False)
+        assert done.return_value in (0, None), (line, done.output)
