@@ -190,8 +190,9 @@ def _placed(
     *,
     stated: bool,
 ) -> Lowered:
-    """The plan as the pipeline of the experiment places it, under the experiment's policy."""
-    policy = lowered.experiment.policy or plan.plan.policy
+    """The plan as the pipeline of the experiment places it, under its own policy, or the experiment's where it has none: under
+    another policy of the experiment it is asked again."""
+    policy = plan.plan.policy or lowered.experiment.policy
     under = msgspec.structs.replace(plan, plan=msgspec.structs.replace(plan.plan, policy=policy))
     if lowered.slots is None:
         return under

@@ -162,7 +162,7 @@ def _declared_deployment(reading: _Reading, key: str) -> Deployment | None:
         _key(fields.get("kind")) or "remote",
         root.value if isinstance(root, ex.Text) else "",
         _hosts(reading, fields.get("hosts")),
-        tuple((party, show_expr(who)) for party, who in sorted(entries, key=_by_name)),
+        tuple((party, _text(who)) for party, who in sorted(entries, key=_by_name)),
     )
 
 

@@ -11,9 +11,13 @@ import msgspec
 from pllm_lang.catalog.records import Component, Operator
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Step
+from pllm_lang.ir.walk import family
 from pllm_lang.verify.narrations.held import Held, disclosing_protocol
 from pllm_lang.verify.narrations.under_way import IDEAL, RESERVED, Made, UnderWay, taking_part
 from pllm_lang.verify.protocol.compose import Instance
+
+INDICES = "indices"
+"""An operand that a policy may let a party learn by this word, whatever the value is called."""
 
 
 def revealing(
@@ -56,7 +60,8 @@ def reveal_operand(
     parties: set[str],
 ) -> None:
     word, value = operator.operands[position].name, step.operands[position]
-    plain = stage.plain(value) if isinstance(value, int) else word
+    plain = stage.plain(family(value))
+    said = word if word == INDICES else plain
     who = parties or set(stage.policy.parties)
     for party in sorted(who):
         if isinstance(held.holding, p.Public) or party in held.known:
@@ -67,7 +72,7 @@ def reveal_operand(
             "placement.reveals",
             step.results[0],
             f"`{component.name}` reveals `{word}` to `{party}` (here `{plain}`), and the policy does not let it learn that",
-            f"choose a component that keeps `{word}` secret, or write `learns {party}: [{word}]` in the policy",
+            f"choose a component that keeps `{word}` secret, or write `learns {party}: [{said}]` in the policy",
             "using",
             component.origin,
         )
@@ -89,7 +94,7 @@ def reveal_word(stage: UnderWay, step: Step, component: Component, word: str, pa
 
 def _told(word: str, plain: str) -> set[str]:
     """What a policy may say to let a party learn the operand: the value's name, or `indices` of whatever is indexed."""
-    return ({plain} - RESERVED) | ({word} & {"indices"})
+    return ({plain} - RESERVED) | ({word} & {INDICES})
 
 
 def _disclosed(stage: UnderWay, held: Held, others: tuple[str, ...], subject: int) -> Held:

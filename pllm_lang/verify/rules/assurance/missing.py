@@ -13,6 +13,9 @@ from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import PlanView
 
 CODE = "assurance.missing"
+REFUTED = "refuted"
+SHOWN = ("proved", "proved_in_model", "tested", "reviewed")
+"""Outcomes that a claim without outcomes of its own accepts: of the others, one shows the contrary and one nothing."""
 
 
 def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
@@ -41,7 +44,7 @@ def _judge(plan: PlanView, key: str, subject: int, rule: ClaimRule, results: lis
     fitting = [
         r for r in about if component is None or text_of(r.fields.get("version")) in ("", component.version)
     ]
-    for result in fitting:
+    for result in () if _is_refuted(fitting, rule) else fitting:
         if _accepted(result, rule):
             return Obligation(
                 CODE, Verdict.PROVED, subject, assumed=(f"{rule.claim} of `{name}` ({result.name})",)
@@ -64,17 +67,28 @@ def _why(about: list[Record], fitting: list[Record], rule: ClaimRule) -> str:
         return "no assurance record shows it"
     if not fitting:
         return f"the record `{about[0].name}` is about version {text_of(about[0].fields.get('version'))}"
-    outcomes = ", ".join(sorted({next(words(r.fields.get("outcome")), "none") for r in fitting}))
-    wanted = ", ".join((*rule.outcomes, *rule.refinements))
+    if _is_refuted(fitting, rule):
+        against = next(r.name for r in fitting if _outcome(r) == REFUTED)
+        return f"the record `{against}` shows the contrary"
+    outcomes = ", ".join(sorted({_outcome(r) or "none" for r in fitting}))
+    wanted = ", ".join((*(rule.outcomes or SHOWN), *rule.refinements))
     return f"the records end in {outcomes}; accepted are {wanted}"
 
 
+def _is_refuted(fitting: list[Record], rule: ClaimRule) -> bool:
+    """Whether one of the records shows the contrary; then no other one counts."""
+    return REFUTED not in rule.outcomes and any(_outcome(record) == REFUTED for record in fitting)
+
+
 def _accepted(result: Record, rule: ClaimRule) -> bool:
-    outcome = next(words(result.fields.get("outcome")), "")
     refinement = next(words(result.fields.get("refinement")), "")
-    return (not rule.outcomes or outcome in rule.outcomes) and (
+    return _outcome(result) in (rule.outcomes or SHOWN) and (
         not rule.refinements or refinement in rule.refinements
     )
+
+
+def _outcome(result: Record) -> str:
+    return next(words(result.fields.get("outcome")), "")
 
 
 def subjects(result: Record) -> Iterator[str]:

@@ -20,6 +20,7 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
     if policy is None or deployment is None:
         return
     admins = dict(deployment.administered_by)
+    yield from () if deployment.kind == "local" else _beyond_adversaries(policy, admins)
     for group, together in _groups(policy):
         names = " and ".join(f"`{party}`" for party in group)
         if deployment.kind == "local":
@@ -53,6 +54,22 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
             yield Obligation(CODE, Verdict.PROVED, -1, part=names, assumed=(told,))
 
 
+def _beyond_adversaries(policy: Policy, admins: dict[str, str]) -> Iterator[Obligation]:
+    """Whoever runs parties of several adversaries, any two of whom may be corrupted together, and not all of them."""
+    corruptible = {party for rule in policy.adversaries for party in rule.among}
+    for who in dict.fromkeys(admins.values()):
+        own = [party for party in policy.parties if party in corruptible and admins.get(party) == who]
+        if len(own) > 2 and not any(
+            {*own} <= {*rule.among} and len(own) <= rule.count for rule in policy.adversaries
+        ):
+            names = " and ".join(f"`{party}`" for party in own)
+            text = (
+                f"no adversary of `{policy.name}` corrupts {names} together, and `{who}` administers them all"
+            )
+            help_ = "let other people run one of the parties, or state an adversary that corrupts them all"
+            yield Obligation(CODE, Verdict.REFUTED, -1, text, names, help=help_)
+
+
 def _groups(policy: Policy) -> Iterator[tuple[tuple[str, ...], int]]:
     """Parties, and how many of them one administrator may run: as the policy says, and as its adversaries imply."""
     stated = policy.fields.get("independent")
@@ -67,3 +84,7 @@ def _groups(policy: Policy) -> Iterator[tuple[tuple[str, ...], int]]:
         said = all(any({*pair} <= {*group} for group in groups) for pair in combinations(rule.among, 2))
         if rule.count < len(rule.among) and not said:
             yield rule.among, rule.count
+    amongs = [*groups, *(rule.among for rule in policy.adversaries)]
+    for pair in combinations(dict.fromkeys(p for rule in policy.adversaries for p in rule.among), 2):
+        if not any({*pair} <= {*among} for among in amongs):  # the views of both together are never looked at
+            yield pair, 1
