@@ -17,6 +17,7 @@ from pllm_lang.resolve.bodies import check_bodies
 from pllm_lang.resolve.locate import Location, NotLocated, locate_dotted, locate_file, locate_main
 from pllm_lang.resolve.modules import Binding, Exports, Module, Project
 from pllm_lang.resolve.named_files import read_named_files
+from pllm_lang.resolve.parties import check_parties
 from pllm_lang.resolve.places import anchor_span, node_span
 from pllm_lang.resolve.scope import Imported, Text, bind_names, declared_kinds
 from pllm_lang.resolve.texts import read_text
@@ -190,6 +191,7 @@ def _bind(state: _Loading, root: str, main: tuple[str, ...]) -> Project:
         named = read_named_files(parsed.source.name, parsed.file, parsed.location)
         state.findings += named.findings
         state.findings += check_bodies(name, parsed.source.name, parsed.file, scope.names)
+        state.findings += check_parties(parsed.source.name, parsed.file)
         modules[name] = Module(
             name,
             parsed.location.path,

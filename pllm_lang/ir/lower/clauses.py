@@ -19,6 +19,7 @@ from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.report import report, span_of, suggest, whence
 from pllm_lang.ir.plan import Bound, Placement
 from pllm_lang.ir.words import show_expr
+from pllm_lang.resolve.suggest import meant
 from pllm_lang.syntax import nodes as syn
 
 
@@ -98,13 +99,16 @@ def _read(
 
 
 def party(ctx: Context, name: str, node: syn.Node, anchor: syn.Anchor) -> str:
-    """The name of a party; under a policy it must be one of the policy's."""
-    if ctx.policy is not None and name not in ctx.policy.parties:
-        known = ctx.policy.parties
-        help = suggest(ctx, name, known) or "its parties are " + ", ".join(known)
-        message = f"the policy `{ctx.policy.name}` has no party `{name}`"
-        report(ctx, "names.unknown", message, span_of(ctx, anchor, node), help, data={"name": name})
-    return name
+    """The name of a party; under a policy it must be one of the policy's, and a slip goes on as the one meant."""
+    if ctx.policy is None or name in ctx.policy.parties:
+        return name
+    known = ctx.policy.parties
+    help = suggest(ctx, name, known)
+    message = f"the policy `{ctx.policy.name}` has no party `{name}`"
+    said = help or "its parties are " + ", ".join(known)
+    report(ctx, "names.unknown", message, span_of(ctx, anchor, node), said, data={"name": name})
+    found = meant(help)
+    return name if found is None else found.name
 
 
 def parties(ctx: Context, names: syn.ListExpr, anchor: syn.Anchor) -> tuple[str, ...]:
