@@ -27,7 +27,7 @@ from pllm_lang.verify.protocol.prove import prove_protocol
 
 class Need(msgspec.Struct):
     """`providers` are the parties that hold a whole unit when it is made; `ring_bits` the widest ring in it; `of_weights`
-    says that it is made from the plan's weights."""
+    says that it is made from the plan's weights; `key` is that of its component."""
 
     component: str
     bundle: str
@@ -37,14 +37,16 @@ class Need(msgspec.Struct):
     providers: frozenset[str]
     subject: int
     of_weights: bool
+    key: str
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """What another experiment burns of a stock; `count` None where that is not known."""
+    """What another experiment burns of a stock, and for which components; `count` None where that is not known."""
 
     experiment: str
     stock: str
     count: int | None
+    components: frozenset[str] = frozenset()
 
 
 def material(
@@ -71,23 +73,31 @@ def material(
             continue
         burnt[stock.key] = burnt.get(stock.key, 0) + need.count
         last.setdefault(stock.key, need)
+        yield from _of_one_component(need, stock, {last[stock.key].key}, f"`{last[stock.key].component}`")
         yield from _fits(need, stock, left, experiment, library)
         yield from _bound(need, stock, checkpoints)
         yield from _in_session(need, stock, experiment)
     for stock in experiment.stocks:
         if stock.key in burnt:
             yield from _shared(last[stock.key], stock, burnt[stock.key], others)
+            for one in others:
+                if one.stock == stock.key and one.components:
+                    yield from _of_one_component(
+                        last[stock.key], stock, one.components, f"`{one.experiment}`"
+                    )
 
 
 def drawn(experiment: Experiment, stages: tuple[Composed, ...] | None, stock: str) -> Drawn:
     """What an experiment burns of a stock; `stages` None where its plan could not be followed."""
     if stages is None or any(stage.incomplete for stage in stages):
         return Drawn(experiment.name, stock, None)
-    count = 0
+    count, components = 0, set[str]()
     for need in needs(experiment, stages):
         found = _stock_for(need, experiment.stocks)
-        count += need.count if found is not None and found.key == stock else 0
-    return Drawn(experiment.name, stock, count)
+        if found is not None and found.key == stock:
+            count += need.count
+            components.add(need.key)
+    return Drawn(experiment.name, stock, count, frozenset(components))
 
 
 def _count(stock: Stock) -> int:
@@ -195,6 +205,18 @@ def _bound(need: Need, stock: Stock, checkpoints: set[str]) -> Iterator[Obligati
     yield Obligation("material.binding", Verdict.UNPROVED, need.subject, text, "using", help=help_)
 
 
+def _of_one_component(
+    need: Need, stock: Stock, others: frozenset[str] | set[str], who: str
+) -> Iterator[Obligation]:
+    """Bundles that two components call alike are made otherwise, and one of them serves its component only."""
+    if others == {need.key}:
+        return
+    name = stock.key.rsplit(".", 1)[-1]
+    text = f"`{name}` holds `{need.bundle}`, which {who} burns as well as `{need.component}`, and each is made for one component"
+    help_ = f'give each a stock of its own, as `of: "{need.component}.{need.bundle}"`'
+    yield Obligation("material.binding", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+
+
 def _in_session(need: Need, stock: Stock, experiment: Experiment) -> Iterator[Obligation]:
     """Material that was made for a session serves that session only."""
     if stock.session == experiment.session:
@@ -251,17 +273,19 @@ def _refuse(code: str, need: Need, message: str, help_: str) -> Obligation:
 # ---- needs ----
 def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
     """By component, bundle and ring, in order of first use: material of one ring is none of another."""
-    found: dict[tuple[str, str, int], Need] = {}
+    found: dict[tuple[str, str, int], Need] = {}  # by key of the component
     for place, stage in enumerate(stages):
         runs = runs_of(place, len(stages), experiment)
         for instance, made in zip(stage.whole.instances, stage.made, strict=True):
             for bundle, unit, count in burnt(instance.protocol) if made.key else ():
                 component, ring = instance.protocol.name, _ring_bits(bundle, instance.protocol)
-                key, providers = (component, bundle.name, ring), _providers(bundle, instance)
+                key, providers = (made.key, bundle.name, ring), _providers(bundle, instance)
                 need = found.get(key)
                 if need is None:
                     bound = _of_weights(bundle, instance.protocol)
-                    need = Need(component, bundle.name, unit, 0, ring, providers, made.subject, bound)
+                    need = Need(
+                        component, bundle.name, unit, 0, ring, providers, made.subject, bound, made.key
+                    )
                     found[key] = need
                 need.count += count * runs * made.times
                 need.providers &= providers
@@ -278,7 +302,10 @@ def burnt(protocol: p.Protocol) -> Iterator[tuple[p.Bundle, str, int]]:
 
 
 def _ring_bits(bundle: p.Bundle, protocol: p.Protocol) -> int:
-    rings = [st.type.number for st in protocol.body if isinstance(st, p.Draw) and st.name in bundle.members]
+    """The widest ring in which a member is drawn; of a bundle of computed members, in which anything is drawn or given."""
+    draws = [st for st in protocol.body if isinstance(st, p.Draw)]
+    own = [st.type.number for st in draws if st.name in bundle.members]
+    rings = own or [one.type.number for one in (*draws, *protocol.inputs)]
     return max(((ring.modulus - 1).bit_length() for ring in rings if isinstance(ring, p.Ring)), default=0)
 
 

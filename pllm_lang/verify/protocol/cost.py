@@ -57,9 +57,8 @@ def _sorted(count: Counter[str]) -> Count:
 
 def _material(trace: Trace) -> tuple[MaterialNeed, ...]:
     """Units of each bundle: entries or rows of its largest member, or one a call."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for message in trace.messages:
-        shapes[message.name] = tn.shape_of(message.value)
+    shapes = {name: tn.shape_of(value) for copy in trace.copies for name, value in copy.values.items()}
+    shapes |= trace.computed
     for atom, facts in trace.draws.items():
         shapes[facts.name] = trace.atoms[atom].shape
     found: list[MaterialNeed] = []

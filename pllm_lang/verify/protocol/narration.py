@@ -131,6 +131,8 @@ class _Run(Store):
             self.vars[st.party].pop(st.target, None)
             self.blind.add((st.party, st.target))
             return
+        shapes = self.trace.computed
+        shapes[st.target] = max(shapes.get(st.target, ()), tn.shape_of(value), key=size_of)
         self.hold(st.party, st.target, value, self.depth(st.party, st.value, st.phase))
 
     def send(self, st: ir.Send) -> None:

@@ -97,6 +97,7 @@ class Trace:
         self.messages: list[Message] = []
         self.deliveries: list[Delivery] = []
         self.seen: list[Seen] = []
+        self.computed: dict[str, tuple[int, ...]] = {}
         self.checks: list[tuple[ir.Check, Value]] = []
         self.findings: list[Finding] = []
         self.assumptions: set[ir.Assumption] = set()
