@@ -80,7 +80,7 @@ def _is_limited(walked: Walked, component: Component, use: ComponentUse, rows: i
         raise ReplayError(
             "certificate.bound", f"nothing says how often `{component.name}` misses a wrong row"
         )
-    total = max(each.range[1], Fraction(0)) * rows
+    total = max(each.range[1], 0) * rows
     limits = [c.expr for c in component.requires if "failure" in t.named_in(c.expr)]
     holds = [bool(t.holds(limit, Names(exact={**numbers, "failure": total}))) for limit in limits]
     policy = walked.lock.documents.policy

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import msgspec
 
 from pllm_lang.artifacts.replay import facts as f
@@ -11,39 +9,41 @@ from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.facts import Fact
 from pllm_lang.artifacts.replay.givens import with_bounds, with_norm
-from pllm_lang.artifacts.replay.numbers import Size
+from pllm_lang.artifacts.replay.numbers import Range, Size
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
-from pllm_lang.artifacts.replay.walked import Value, View, Walked, form_of
+from pllm_lang.artifacts.replay.walked import Claim, Judged, Said, Value, Walked, form_of
 from pllm_lang.catalog.expr import AnyRank, Apply, Expr, ListOf, Num, Ref, Text
-from pllm_lang.catalog.records import Clause, Component, OperandSpec, Operator
+from pllm_lang.catalog.records import Clause, Format
 from pllm_lang.ir.plan import Step, TensorType
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
+UP, DOWN = ("<=", "<", "=="), (">=", ">", "==")
 
 
-def names_of_step(
-    walked: Walked, step: Step, operator: Operator, component: Component | None, values: list[Value]
-) -> Names:
+# ---- what names stand for in the records of a step ----
+def names_of_step(walked: Walked, step: Step, said: Said, values: list[Value], forms: list[Format]) -> Names:
     names = Names({}, {}, {}, {}, {})
+    operator = said.operator
     for spec, held in zip(operator.operands, values, strict=True):
         names.facts[spec.name] = held.fact
         form = names.formats[spec.name] = form_of(walked.lock, held.type)
         if isinstance(spec.format, Ref) and spec.format.name in operator.format_vars:
             names.formats.setdefault(spec.format.name, form)
         bind(spec.shape, held.type.shape, names)
-    for spec, type_ in zip(operator.results, step.types, strict=True):
-        names.formats[spec.name] = form_of(walked.lock, type_)
-    own = step.use.params if component is not None and step.use is not None else ()
-    for name, given in (
-        *step.params,
-        *((k, v) for k, v in own if k not in names.facts and k not in dict(step.params)),
-    ):
+    for spec, form in zip(operator.results, forms, strict=True):
+        names.formats[spec.name] = form
+    for name, given in step.params:
         _parameter(walked, name, given, names)
+    own = step.use.params if said.component is not None and step.use is not None else ()
+    taken = names.facts.keys() | {name for name, _ in step.params} if own else ()
+    for name, given in own:
+        if name not in taken:
+            _parameter(walked, name, given, names)
     parties = [len(held.place.parties) for held in values if held.place.kind == "shared"]
     roles = {party for _, party in step.use.roles} if step.use is not None else set[str]()
     if parties or roles:
-        names.exact["n_parties"] = Fraction(max(parties, default=len(roles)))
+        names.exact["n_parties"] = max(parties, default=len(roles))
     return names
 
 
@@ -57,9 +57,7 @@ def bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> Non
         if isinstance(dim, AnyRank):
             names.lists.setdefault(dim.name, shape[i : i + extra])
         elif isinstance(dim, Ref):
-            names.exact.setdefault(
-                dim.name, Fraction(shape[i if spread is None or i < spread else i + extra - 1])
-            )
+            names.exact.setdefault(dim.name, shape[i if spread is None or i < spread else i + extra - 1])
 
 
 def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
@@ -67,7 +65,7 @@ def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
         case Num():
             names.exact[name] = n.number(given.value)
         case Ref(name="true" | "false" as word):
-            names.exact[name] = Fraction(word == "true")
+            names.exact[name] = int(word == "true")
             names.words[name] = word
         case Ref(name=word) if word.startswith("%f"):
             names.formats[name] = form_of(walked.lock, TensorType(int(word[2:]), ()))
@@ -82,72 +80,76 @@ def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
                 names.exact[name] = found
 
 
-# ---- the facts of a result ----
-def derive(view: View, spec: OperandSpec) -> Fact:
-    """By the operator's meaning, sharpened by what its record ensures, widened by the component's own error."""
-    meaning = next((clause.expr for clause in view.operator.means if clause.name == spec.name), None)
-    fact = (None if meaning is None else t.value(meaning, view.names)) or Fact()
-    position = view.operator.results.index(spec)
-    fact = f.settled(msgspec.structs.replace(fact, shape=view.step.types[position].shape))
-    error: Size = Fraction(0)
-    low = high = None
-    records = (view.operator,) if view.component is None else (view.operator, view.component)
-    claims = [
-        c
-        for one in records
-        for clause in one.ensures
-        if (c := _claim(clause)) is not None and c[1] == spec.name
-    ]
-    for slot, _, op, limit in claims:
-        found = t.value(limit, view.names)
-        bound = None if found is None else found.range
-        if slot == "error":
-            error = None if bound is None or error is None else max(error, bound[1])
-        elif bound is not None and fact.range is None:
-            low = bound[0] if slot == "min" and op in (">=", ">", "==") else low
-            high = bound[1] if slot == "max" and op in ("<=", "<", "==") else high
-    if fact.range is None and low is not None and high is not None and low <= high:
-        fact = msgspec.structs.replace(fact, range=(low, high))
-    number = view.walked.number[id(view.step)]
-    before = view.walked.errors.get((number, position), error)
-    view.walked.errors[number, position] = n.least(before, error)
-    for claim in claims:
-        fact = _sharpened(fact, claim, view.names)
-    return _widened(f.settled(fact), error)
+# ---- what records say of results ----
+def claims_of(clauses: tuple[Clause, ...]) -> list[Claim]:
+    return [claim for clause in clauses if (claim := _claim(clause.expr)) is not None]
 
 
-def _claim(clause: Clause) -> tuple[str, str, str, Expr] | None:
-    """`slot(result) op bound`."""
-    match clause.expr:
+def _claim(expr: Expr) -> Claim | None:
+    match expr:
         case Apply(fn=op, args=(Apply(fn=slot, args=(Ref(name=name),)), bound)) if op in FLIPPED:
-            return slot, name, op, bound
+            return Claim(slot, name, op, bound)
         case Apply(fn=op, args=(bound, Apply(fn=slot, args=(Ref(name=name),)))) if op in FLIPPED:
-            return slot, name, FLIPPED[op], bound
+            return Claim(slot, name, FLIPPED[op], bound)
         case _:
             return None
 
 
-def _sharpened(fact: Fact, claim: tuple[str, str, str, Expr], names: Names) -> Fact:
-    slot, _, op, limit = claim
-    found = t.value(limit, names)
-    if found is None or found.range is None or slot == "error":
-        return fact
-    up = found.range[1] if op in ("<=", "<", "==") else None
-    down = found.range[0] if op in (">=", ">", "==") else None
-    low, high = fact.range or (None, None)
-    if "norm" in slot:
-        return fact if up is None else with_norm(fact, slot, up, t.square_above(limit, names))
-    if slot == "max_abs":
-        return fact if up is None else msgspec.structs.replace(fact, range=n.meet(fact.range, n.around(up)))
-    if slot == "max" and up is not None:
-        high = up if high is None else min(high, up)
-    if slot == "min" and down is not None:
-        low = down if low is None else max(low, down)
+def derive(view: Judged, position: int, type_: TensorType) -> Fact:
+    """By the operator's meaning, sharpened by what its record ensures, widened by the component's own error."""
+    name, said = view.said.operator.results[position].name, view.said
+    meaning = said.means.get(name)
+    fact = (None if meaning is None else t.value(meaning, view.names)) or Fact()
+    fact = f.settled(f.reshaped(fact, type_.shape))
+    claims = [(claim, _limit(claim, view.names)) for claim in said.claims.get(name, ())]
+    error: Size = 0
+    for claim, bound in claims:
+        if claim.slot == "error":
+            error = None if bound is None or error is None else max(error, bound[1])
+    if fact.range is None:
+        fact = _claimed_whole(fact, claims)
+    for claim, bound in claims:
+        if bound is not None and claim.slot != "error":
+            fact = _sharpened(fact, claim, bound, view.names)
+    view.errors.append(error)
+    return _widened(f.settled(fact), error)
+
+
+def _limit(claim: Claim, names: Names) -> Range:
+    found = t.value(claim.limit, names)
+    return None if found is None else found.range
+
+
+def _claimed_whole(fact: Fact, claims: list[tuple[Claim, Range]]) -> Fact:
+    """Both ends at once, where the meaning gives none."""
+    low = high = None
+    for claim, bound in claims:
+        if bound is not None:
+            low = bound[0] if claim.slot == "min" and claim.op in DOWN else low
+            high = bound[1] if claim.slot == "max" and claim.op in UP else high
     return (
         fact
         if low is None or high is None or low > high
         else msgspec.structs.replace(fact, range=(low, high))
     )
+
+
+def _sharpened(fact: Fact, claim: Claim, bound: tuple[n.Number, n.Number], names: Names) -> Fact:
+    slot = claim.slot
+    up = bound[1] if claim.op in UP else None
+    down = bound[0] if claim.op in DOWN else None
+    if "norm" in slot:
+        return fact if up is None else with_norm(fact, slot, up, t.square_above(claim.limit, names))
+    if slot == "max_abs":
+        return fact if up is None else msgspec.structs.replace(fact, range=n.meet(fact.range, n.around(up)))
+    if fact.range is None:
+        return fact
+    low, high = fact.range
+    if slot == "max" and up is not None:
+        high = min(high, up)
+    if slot == "min" and down is not None:
+        low = max(low, down)
+    return fact if low > high else msgspec.structs.replace(fact, range=(low, high))
 
 
 def _widened(fact: Fact, error: Size) -> Fact:
@@ -160,37 +162,32 @@ def _widened(fact: Fact, error: Size) -> Fact:
 
     def wider(norms: f.Norms, count: Size) -> f.Norms:
         two = n.product(count, error, error)
-        cross = n.product(Fraction(2), n.root_above(n.product(norms[0], two)))
+        cross = n.product(2, n.root_above(n.product(norms[0], two)))
         return n.total(norms[0], two, cross), n.total(norms[1], n.product(count, error))
 
     return Fact(fact.shape, spread, wider(fact.rows, f.size(fact, -1)), wider(fact.cols, f.size(fact, -2)))
 
 
-def store(view: View, position: int, fact: Fact) -> Fact:
+def store(view: Judged, step: Step, position: int, fact: Fact, where: str) -> Fact:
     """On the grid of its format: by a component that says how far it rounds, else in the clear to a neighbour."""
-    form, step = view.form(position), t.step_of(view.form(position))
-    name = view.operator.results[position].name
-    if step is not None and (fact.unit is None or (fact.unit / step).denominator != 1):
-        says = (
-            ()
-            if view.component is None
-            else (c for clause in view.component.ensures if (c := _claim(clause)) is not None)
-        )
-        if any(slot == "error" and result == name for slot, result, _, _ in says):
-            fact = msgspec.structs.replace(fact, unit=step)
-        elif view.clear() or view.component is None:
+    form, name = view.forms[position], view.said.operator.results[position].name
+    unit = t.step_of(form)
+    if unit is not None and not n.divides(unit, fact.unit):
+        component = view.said.component
+        own = () if component is None else claims_of(component.ensures)
+        if any(claim.slot == "error" and claim.result == name for claim in own):
+            fact = msgspec.structs.replace(fact, unit=unit)
+        elif view.clear or component is None:
             x = fact.range
-            fact = Fact(
-                fact.shape, None if x is None else (x[0] // step * step, -(-x[1] // step) * step), unit=step
-            )
+            spread = None if x is None else (x[0] // unit * unit, -(-x[1] // unit) * unit)
+            fact = Fact(fact.shape, spread, unit=unit)
         else:
-            raise ReplayError(
-                "certificate.bound",
-                "a result is off its grid and nothing says how it is rounded",
-                f"step {view.walked.number[id(view.step)]}",
-            )
+            text = "a result is off its grid and nothing says how it is rounded"
+            raise ReplayError("certificate.bound", text, where)
     if form.kind != "float" and not n.within(fact.range, t.held_by(form)):
-        raise ReplayError(
-            "certificate.bound", "a result leaves its format", f"step {view.walked.number[id(view.step)]}"
-        )
-    return with_bounds(fact, tuple(b for b in view.step.assumes if b.result == position))
+        raise ReplayError("certificate.bound", "a result leaves its format", where)
+    return (
+        with_bounds(fact, tuple(b for b in step.assumes if b.result == position))
+        if step.assumes
+        else f.settled(fact)
+    )

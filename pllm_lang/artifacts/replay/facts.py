@@ -24,7 +24,7 @@ Norms: TypeAlias = tuple[Size, Size]
 ANY = -1
 """The size of an axis along which an explicit broadcast repeats."""
 OPEN: Norms = (None, None)
-UNIT: Range = (Fraction(-1), Fraction(1))
+UNIT: Range = (-1, 1)
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -40,8 +40,12 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=4096)
-def point(value: Fraction) -> Fact:
-    return Fact((), (value, value), unit=abs(value) or Fraction(1))
+def point(value: n.Number) -> Fact:
+    return Fact((), (value, value), unit=abs(value) or 1)
+
+
+def reshaped(x: Fact, shape: Shape) -> Fact:
+    return x if x.shape == shape else msgspec.structs.replace(x, shape=shape)
 
 
 def settled(x: Fact) -> Fact:
@@ -61,8 +65,8 @@ def _has_norms(x: Fact) -> bool:
 def size(x: Fact, axis: int) -> Size:
     """Entries along the last axis (-1) or the last but one (-2); a number is a row of one."""
     if len(x.shape) < -axis:
-        return Fraction(1) if axis == -1 and not x.shape else None
-    return None if x.shape[axis] == ANY else Fraction(x.shape[axis])
+        return 1 if axis == -1 and not x.shape else None
+    return None if x.shape[axis] == ANY else x.shape[axis]
 
 
 def norms(x: Fact, axis: int) -> Norms:
@@ -77,7 +81,7 @@ def norms(x: Fact, axis: int) -> Norms:
 def _sum(x: Norms, y: Norms) -> Norms:
     """Triangle inequality: (|x| + |y|)^2 for the squared norm."""
     cross = n.root_above(n.product(x[0], y[0]))
-    return n.total(x[0], y[0], n.product(Fraction(2), cross)), n.total(x[1], y[1])
+    return n.total(x[0], y[0], n.product(2, cross)), n.total(x[1], y[1])
 
 
 def _times(x: Norms, y: Norms, p: Size, q: Size) -> Norms:
@@ -98,9 +102,11 @@ def common(*units: Size) -> Size:
     for unit in units:
         if unit is None:
             return None
-        top = 0 if out is None else out.numerator * unit.denominator
-        under = unit.denominator if out is None else out.denominator * unit.denominator
-        out = Fraction(gcd(top, unit.numerator * (1 if out is None else out.denominator)), under)
+        if isinstance(unit, int) and (out is None or isinstance(out, int)):
+            out = gcd(out or 0, unit)
+            continue
+        top, under = (0, 1) if out is None else (out.numerator, out.denominator)
+        out = Fraction(gcd(top * unit.denominator, unit.numerator * under), under * unit.denominator)
     return out
 
 
@@ -160,7 +166,7 @@ def divided(x: Fact, y: Fact) -> Fact | None:
     """Nothing is known where the divisor may be 0."""
     if (both := _both(x, y)) is None or y.range is None or y.range[0] <= 0 <= y.range[1]:
         return None if both is None else Fact(both[0].shape)
-    factor = 1 / min(abs(y.range[0]), abs(y.range[1]))
+    factor = n.over(1, min(abs(y.range[0]), abs(y.range[1])))
     unit = n.product(x.unit, factor) if y.range[0] == y.range[1] else None
     rows = _by(norms(both[0], -1), factor) if _has_norms(x) else OPEN
     return Fact(both[0].shape, n.div(x.range, y.range), rows, unit=unit)
@@ -214,7 +220,7 @@ def chosen(choice: Fact, x: Fact, y: Fact) -> Fact | None:
 
 def sized(x: Fact) -> Fact:
     low, high = x.range or (None, None)
-    found = x.range if low is None or high is None or low >= 0 else (max(-high, Fraction(0)), max(-low, high))
+    found = x.range if low is None or high is None or low >= 0 else (max(-high, 0), max(-low, high))
     return msgspec.structs.replace(x, range=found, peak=None)
 
 
@@ -232,11 +238,12 @@ def saturated(x: Fact) -> Fact:
     return Fact(x.shape, UNIT if x.range is None else n.rising(n.hyperbolic_tangent, x.range))
 
 
-def rounded(x: Fact, step: Fraction) -> Fact:
+def rounded(x: Fact, step: n.Number) -> Fact:
     """To the nearest multiple of `step`, ties to even, which is monotone."""
-    if x.range is None or (x.unit is not None and (x.unit / step).denominator == 1):
+    if x.range is None or n.divides(step, x.unit):
         return x
-    return Fact(x.shape, (round(x.range[0] / step) * step, round(x.range[1] / step) * step), unit=step)
+    low, high = (round(n.over(end, step)) * step for end in x.range)
+    return Fact(x.shape, (low, high), unit=step)
 
 
 # ---- matrices and rows ----
@@ -247,7 +254,7 @@ def matrix_product(a: Fact, b: Fact) -> Fact | None:
         return None
     if len(b.shape) > 2 and a.shape[:-2] != b.shape[:-2]:
         return None
-    k, p, q = Fraction(a.shape[-1]), n.largest(a.range), n.largest(b.range)
+    k, p, q = a.shape[-1], n.largest(a.range), n.largest(b.range)
     found = n.mul((k, k), n.mul(a.range, b.range))
     plain = a.rows[0] is None and b.cols[0] is None
     two = None if plain else n.root_above(n.product(norms(a, -1)[0], norms(b, -2)[0]))
@@ -255,7 +262,7 @@ def matrix_product(a: Fact, b: Fact) -> Fact | None:
         found = n.meet(found, n.around(limit))
     for weights, weighted, of in ((a, a.rows[1], b.range), (b, b.cols[1], a.range)):
         if weights.range is not None and weights.range[0] >= 0 and weighted is not None and of is not None:
-            found = n.meet(found, (weighted * min(of[0], Fraction(0)), weighted * max(of[1], Fraction(0))))
+            found = n.meet(found, (weighted * min(of[0], 0), weighted * max(of[1], 0)))
     rows = OPEN if a.rows[1] is None else _by(norms(b, -1), a.rows[1])
     cols = OPEN if b.cols[1] is None else _by(norms(a, -2), b.cols[1])
     return Fact((*a.shape[:-1], b.shape[-1]), found, rows, cols, n.product(a.unit, b.unit))
@@ -288,12 +295,12 @@ def totalled(x: Fact, count: Size, rows: Size, shape: Shape) -> Fact:
 
 
 def row_total(x: Fact) -> Fact:
-    return totalled(x, size(x, -1), Fraction(1), x.shape[:-1])
+    return totalled(x, size(x, -1), 1, x.shape[:-1])
 
 
 def row_mean(x: Fact) -> Fact | None:
     count = size(x, -1)
-    return None if not count else multiplied(row_total(x), point(1 / count))
+    return None if not count else multiplied(row_total(x), point(n.over(1, count)))
 
 
 def row_largest(x: Fact) -> Fact:
@@ -304,8 +311,8 @@ def row_largest(x: Fact) -> Fact:
 
 
 def below_row_largest(x: Fact) -> Fact:
-    found = None if x.range is None else (x.range[0] - x.range[1], Fraction(0))
-    return Fact(x.shape, found, unit=x.unit, peak=Fraction(0))
+    found = None if x.range is None else (x.range[0] - x.range[1], 0)
+    return Fact(x.shape, found, unit=x.unit, peak=0)
 
 
 # ---- entries moved ----
@@ -326,7 +333,7 @@ def bounded_by_one(x: Fact) -> Fact:
 
 
 def whole_total(x: Fact) -> Fact:
-    return totalled(x, Fraction(prod(x.shape)), Fraction(prod(x.shape[:-1])), ())
+    return totalled(x, prod(x.shape), prod(x.shape[:-1]), ())
 
 
 def along_rows(x: Fact) -> Fact:

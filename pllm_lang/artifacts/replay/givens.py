@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import msgspec
 
 from pllm_lang.artifacts.replay import facts as f
@@ -17,7 +15,8 @@ from pllm_lang.ir.plan import Bound, Constant, Input, Placement, State, TensorTy
 
 
 def put(walked: Walked, value: int, type_: TensorType, fact: Fact, place: Placement) -> None:
-    walked.values[value] = Value(type_, msgspec.structs.replace(fact, shape=type_.shape), place)
+    found = Value(type_, f.reshaped(fact, type_.shape), place)
+    walked.values[value] = walked.alike.setdefault(found, found)
 
 
 # ---- what a plan begins with ----
@@ -77,7 +76,7 @@ def with_bounds(fact: Fact, bounds: tuple[Bound, ...]) -> Fact:
     return f.settled(fact)
 
 
-def with_norm(fact: Fact, slot: str, limit: Fraction, square: Size = None) -> Fact:
+def with_norm(fact: Fact, slot: str, limit: n.Number, square: Size = None) -> Fact:
     side = "cols" if slot.startswith("col") else "rows"
     two, one = getattr(fact, side)
     norms = (n.least(two, limit * limit, square), one) if slot.endswith("2") else (two, n.least(one, limit))
@@ -86,7 +85,7 @@ def with_norm(fact: Fact, slot: str, limit: Fraction, square: Size = None) -> Fa
 
 def fact_of_constant(constant: Constant) -> Fact:
     entries = [n.number(entry) for entry in constant.entries]
-    unit = f.common(*(abs(e) for e in entries if e)) or Fraction(1)
+    unit = f.common(*(abs(e) for e in entries if e)) or 1
     return (
         Fact(constant.type.shape, (min(entries), max(entries)), unit=unit)
         if entries

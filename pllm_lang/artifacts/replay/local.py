@@ -7,6 +7,7 @@ from fractions import Fraction
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Use
+from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.derive import bind
 from pllm_lang.artifacts.replay.holdings import At, Held
@@ -56,7 +57,7 @@ def by_itself(
     for spec, given in zip(operator.operands, text.inputs, strict=True):
         shape = tuple(dim for dim in given.type.shape if isinstance(dim, int))
         bind(spec.shape, shape, names)
-        names.exact.setdefault(RANK, Fraction(len(shape)))
+        names.exact.setdefault(RANK, len(shape))
     params = {name: _substituted(value) for name, value in step.params}
     means = {clause.name: clause.expr for clause in operator.means}
     if (
@@ -112,7 +113,7 @@ def _plainly(value: Expr) -> str:
             return msgspec.json.encode(value).decode()
 
 
-def _substituted(value: Expr) -> list[Fraction] | Fraction | None:
+def _substituted(value: Expr) -> list[n.Number] | n.Number | None:
     """A parameter that is a number or a list of numbers."""
     if isinstance(value, ListOf):
         found = [t.exact(one, t.Names()) for one in value.items]
@@ -123,14 +124,14 @@ def _substituted(value: Expr) -> list[Fraction] | Fraction | None:
 def _moved_as(
     said: p.Expr | None,
     means: Expr | None,
-    params: dict[str, list[Fraction] | Fraction | None],
+    params: dict[str, list[n.Number] | n.Number | None],
     sizes: t.Names,
 ) -> bool:
     """Whether a term moves entries as the meaning of a structural operator does with these parameters."""
     if not isinstance(means, Apply) or not all(isinstance(one, Ref) for one in means.args):
         return False
     known = msgspec.structs.replace(
-        sizes, exact={**sizes.exact, **{k: v for k, v in params.items() if isinstance(v, Fraction)}}
+        sizes, exact={**sizes.exact, **{k: v for k, v in params.items() if isinstance(v, int | Fraction)}}
     )
     named = {name: t.exact(one, known) for name, one in means.named}
     args = tuple(p.Ref(one.name) for one in means.args if isinstance(one, Ref))
@@ -140,7 +141,7 @@ def _moved_as(
         case p.Transpose(arg=arg, axes=axes):
             order = dict(means.named).get("order")
             stated = params.get(order.name) if isinstance(order, Ref) else None
-            return means.fn == "permute" and args == (arg,) and stated == [Fraction(axis) for axis in axes]
+            return means.fn == "permute" and args == (arg,) and stated == [*axes]
         case p.Reshape(arg=arg):  # its shape is the result's, and entries keep their order
             return means.fn == "reshape" and args == (arg,)
         case p.Slice(arg=arg, axis=axis, start=start, stop=stop, step=1):
@@ -157,7 +158,7 @@ def _moved_as(
             return False
 
 
-def _same_axis(named: dict[str, Fraction | None], axis: int, sizes: t.Names) -> bool:
+def _same_axis(named: dict[str, n.Size], axis: int, sizes: t.Names) -> bool:
     """Axes may be counted from the end; the rank is that of the first operand."""
-    stated = named.get("axis", Fraction(-1))
+    stated = named.get("axis", -1)
     return stated is not None and int(stated) % int(sizes.exact[RANK]) == axis

@@ -3,13 +3,12 @@
 In: a lock that was walked, with every step in the order in which it ran. A party needs a machine; the machine holds the weights
 that the party computes with, the states that it keeps and its largest call; it has the features that components ask for, an
 instruction set for every kernel, and the ring that the steps compute in. Out: the obligations met; ReplayError where one is
-not. Known defects of versions stay on trust (`target.defect`).
+not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from math import prod
 
 import msgspec
@@ -17,15 +16,13 @@ import msgspec
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.material import names_of
-from pllm_lang.artifacts.replay.owed import carrier_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
-from pllm_lang.artifacts.replay.walked import Found, Walked, form_of, record
-from pllm_lang.artifacts.replay.walked import View as Ran
+from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, form_of, number_of, record
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Component, Kernel, Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import Member, TensorType
+from pllm_lang.ir.plan import Step, TensorType
 
 EVERYWHERE = "scalar"
 """The variant of a kernel that needs no instruction set of its own."""
@@ -37,8 +34,26 @@ class Host(msgspec.Struct, frozen=True):
     party: str
     name: str
     has: frozenset[str]
-    memory: Fraction
-    ring_bits: Fraction | None
+    memory: n.Number
+    ring_bits: n.Size
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A step as it ran: who takes part (nobody: anybody may), the bytes of what it moves and needs, which operands are weights."""
+
+    step: Step
+    view: Judged
+    who: frozenset[str]
+    bytes: n.Number
+    weights: tuple[tuple[int, int], ...]
+
+    @property
+    def component(self) -> Component | None:
+        return self.view.said.component
+
+    @property
+    def in_text(self) -> bool:
+        return self.component is not None and self.component.protocol is not None
 
 
 def fitting(walked: Walked) -> set[Found]:
@@ -48,14 +63,28 @@ def fitting(walked: Walked) -> set[Found]:
         return set()
     hosts = [_host(walked, party, key) for party, key in experiment.deployment.hosts]
     everybody = frozenset(host.party for host in hosts)
+    sizes = Sizes(walked, {one.value: max(one.count, 1) for one in walked.lock.documents.ir.weights})
+    calls = [_call(sizes, step, view) for step, view in walked.ran]
     local = experiment.deployment.kind == "local" and not hosts
-    found = set[Found]() if local else _placed(walked, everybody)
-    kernels = list(_backend(walked, experiment)) if hosts else []
+    found = set[Found]() if local else _placed(calls, everybody)
+    backend = list(_backend(walked, experiment)) if hosts else []
     for host in hosts:
-        own = [ran for ran in walked.ran if host.party in _who(ran, everybody)]
-        found |= _memory(walked, host, own) | _rings(walked, experiment, host, own)
-        found |= _features(walked, experiment, host, own, kernels)
+        own = [one for one in calls if host.party in (one.who or everybody)]
+        found |= _memory(sizes, host, own) | _rings(walked, experiment, host, own)
+        found |= _features(walked, experiment, host, own, backend)
     return found
+
+
+def _call(sizes: Sizes, step: Step, view: Judged) -> Call:
+    weights, moved = list[tuple[int, int]](), [*step.types]
+    for place, (operand, held) in enumerate(zip(step.operands, view.values, strict=True)):
+        value = number_of(operand)
+        if value in sizes.weights:
+            weights.append((place, value))
+        else:
+            moved.append(held.type)
+    need = _own_memory(view) + sum(map(sizes.of, moved))
+    return Call(step, view, _who(step, view), need, tuple(weights))
 
 
 def _host(walked: Walked, party: str, key: str) -> Host:
@@ -68,12 +97,12 @@ def _host(walked: Walked, party: str, key: str) -> Host:
         party,
         target.name,
         has,
-        _number(fields.get("memory")) or Fraction(0),
+        _number(fields.get("memory")) or 0,
         _number(fields.get("ring_bits")),
     )
 
 
-def _number(expr: Expr | None) -> Fraction | None:
+def _number(expr: Expr | None) -> n.Size:
     return n.number(expr.value) if isinstance(expr, Num) else None
 
 
@@ -86,109 +115,117 @@ def _words(expr: Expr | None) -> Iterator[str]:
             yield item.value
 
 
-def _who(ran: Ran, otherwise: frozenset[str]) -> frozenset[str]:
-    """Who takes part: the party that a step runs at, those in its roles, those that hold pieces; else anybody may."""
-    if ran.step.party:
-        return frozenset({ran.step.party})
-    if ran.step.use is not None and ran.step.use.roles:
-        return frozenset(party for _, party in ran.step.use.roles)
-    pieces = {q for held in ran.values if held.place.kind == "shared" for q in held.place.parties}
-    return frozenset(pieces) or otherwise
+def _who(step: Step, view: Judged) -> frozenset[str]:
+    """The party that a step runs at, those in its roles, those that hold pieces."""
+    if step.party:
+        return frozenset({step.party})
+    if step.use is not None and step.use.roles:
+        return frozenset(party for _, party in step.use.roles)
+    return frozenset(q for held in view.values if held.place.kind == "shared" for q in held.place.parties)
 
 
-def _placed(walked: Walked, hosts: frozenset[str]) -> set[Found]:
+def _placed(calls: list[Call], hosts: frozenset[str]) -> set[Found]:
     first: dict[str, int] = {}
-    for ran in walked.ran:
-        for party in _who(ran, frozenset()):
-            first.setdefault(party, ran.step.results[0])
+    for one in calls:
+        for party in one.who:
+            first.setdefault(party, one.step.results[0])
     if not first.keys() <= hosts or not (first or hosts):
         raise ReplayError("certificate.target", "a party takes part, and the deployment gives it no machine")
     return {("target.no_host", about, "") for about in first.values()}
 
 
 # ---- memory ----
-def _memory(walked: Walked, host: Host, own: list[Ran]) -> set[Found]:
+class Sizes(msgspec.Struct):
+    """Bytes of values, and how many members a weight has; both ask the same again and again."""
+
+    walked: Walked
+    weights: dict[int, int]
+    bytes: dict[TensorType, int] = {}
+    roles: dict[tuple[int, int], frozenset[str]] = {}
+
+    def of(self, type_: TensorType) -> int:
+        """At the storage width of the format, 64 bits where it has none."""
+        found = self.bytes.get(type_)
+        if found is None:
+            width = max(1, -(-(form_of(self.walked.lock, type_).bits or 64) // 8))
+            found = self.bytes[type_] = prod(type_.shape) * width
+        return found
+
+
+def _memory(sizes: Sizes, host: Host, own: list[Call]) -> set[Found]:
     """Weights and states, and the largest call: its operands that are no weights, its results, its component's own need."""
-    plan = walked.lock.documents.ir
-    weights = {one.value: _bytes(walked, one.type) * max(one.count, 1) for one in plan.weights}
+    walked = sizes.walked
     kept = sum(
-        _bytes(walked, one.type) * max(one.count, 1)
-        for one in plan.states
+        sizes.of(one.type) * max(one.count, 1)
+        for one in walked.lock.documents.ir.states
         if host.party in one.placement.parties or one.placement.kind in ("public", "unplaced")
     )
-    used: set[int] = set()
-    largest, about = Fraction(0), -1
-    for ran in own:
-        values = [one.family if isinstance(one, Member) else one for one in ran.step.operands]
-        used |= {
-            v for i, v in enumerate(values) if v in weights and _computes_with(walked, host.party, ran, i)
-        }
-        moved = [held.type for v, held in zip(values, ran.values, strict=True) if v not in weights]
-        need = _own_memory(ran) + sum(_bytes(walked, one) for one in (*moved, *ran.step.types))
-        if need > largest:
-            largest, about = need, ran.step.results[0]
-    total = largest + kept + sum(weights[value] for value in used)
+    used = {value for call in own for place, value in call.weights if _reads(sizes, host.party, call, place)}
+    kept += sum(sizes.of(walked.values[value].type) * sizes.weights[value] for value in used)
+    largest = max(own, key=lambda call: call.bytes, default=None)
+    about = -1 if largest is None or not largest.bytes else largest.step.results[0]
+    total = kept + (0 if largest is None else largest.bytes)
     if total > host.memory:
         text = f"`{host.party}` needs {total} bytes, and `{host.name}` has {host.memory}"
         raise ReplayError("certificate.target", text)
     return {("target.capacity", about, "step" if about < 0 else "")}
 
 
-def _own_memory(ran: Ran) -> Fraction:
-    if ran.component is None or ran.component.memory is None:
-        return Fraction(0)
-    found = t.value(ran.component.memory, ran.names)
+def _own_memory(view: Judged) -> n.Number:
+    component = view.said.component
+    if component is None or component.memory is None:
+        return 0
+    found = t.value(component.memory, view.names)
     if found is None or found.range is None:
-        raise ReplayError("certificate.target", f"the memory that `{ran.component.name}` needs is not known")
+        raise ReplayError("certificate.target", f"the memory that `{component.name}` needs is not known")
     return found.range[1]
 
 
-def _bytes(walked: Walked, type_: TensorType) -> int:
-    """At the storage width of the format, 64 bits where it has none."""
-    return prod(type_.shape) * max(1, -(-(form_of(walked.lock, type_).bits or 64) // 8))
-
-
-def _computes_with(walked: Walked, party: str, ran: Ran, position: int) -> bool:
+def _reads(sizes: Sizes, party: str, call: Call, place: int) -> bool:
     """Whether the party reads or sends the operand in the text that it runs; where it runs none, yes."""
-    text = _text_of(walked, ran)
-    if text is None or ran.step.use is None:
-        return True
-    bound = dict(ran.step.use.roles)
-    roles = {one.name for one in text.parties if bound.get(one.name, one.name) == party}
-    name = text.inputs[position].name
-    return any(name in _read(line, roles) for line in text.body)
-
-
-def _text_of(walked: Walked, ran: Ran) -> p.Protocol | None:
-    number, documents = walked.number[id(ran.step)], walked.lock.documents
+    walked = sizes.walked
     if not walked.texts:
-        for program in documents.programs:
-            walked.texts |= {
-                u.step: u.protocol for u in program.uses if documents.protocols[u.protocol].component
-            }
-    return documents.protocols[walked.texts[number]].protocol if number in walked.texts else None
+        protocols = walked.lock.documents.protocols
+        uses = [use for program in walked.lock.documents.programs for use in program.uses]
+        walked.texts |= {use.step: use.protocol for use in uses if protocols[use.protocol].component}
+    text = walked.texts.get(walked.number[id(call.step)])
+    if text is None or call.step.use is None:
+        return True
+    if (text, place) not in sizes.roles:
+        sizes.roles[text, place] = _readers(walked.lock.documents.protocols[text].protocol, place)
+    bound = dict(call.step.use.roles)
+    return any(bound.get(role, role) == party for role in sizes.roles[text, place])
 
 
-def _read(line: p.Statement, roles: set[str]) -> set[str]:
-    """The values that a line reads at one of these roles, whole or in pieces."""
-    if isinstance(line, p.Assign) and line.party in roles:
-        return {name.partition(".")[0] for name in names_of(line.value)}
-    return {line.name.partition(".")[0]} if isinstance(line, p.Send) and line.sender in roles else set()
+def _readers(text: p.Protocol, place: int) -> frozenset[str]:
+    """The roles that read or send an operand, whole or in pieces."""
+    name, roles = text.inputs[place].name, {one.name for one in text.parties}
+    found = {
+        one.party
+        for one in text.body
+        if isinstance(one, p.Assign) and name in map(_whole, names_of(one.value))
+    }
+    found |= {one.sender for one in text.body if isinstance(one, p.Send) and _whole(one.name) == name}
+    return frozenset(found & roles)
+
+
+def _whole(name: str) -> str:
+    return name.partition(".")[0]
 
 
 # ---- features, kernels, rings ----
 def _features(
-    walked: Walked, experiment: Experiment, host: Host, own: list[Ran], backend: list[Kernel]
+    walked: Walked, experiment: Experiment, host: Host, own: list[Call], backend: list[Kernel]
 ) -> set[Found]:
     """What components ask of their hosts is there, and every kernel has a variant for it. Those of the backend serve the
     products under a protocol; the other components of the pipeline ask at the machines of their roles."""
     found: set[Found] = set()
     first = -1
-    for ran in own:
-        about, product = ran.step.results[0], ran.component is not None and ran.component.protocol is not None
-        kernels = [*_given_kernels(walked, ran), *(backend if product and first < 0 else ())]
+    for call in own:
+        about, product = call.step.results[0], call.in_text
+        kernels = [*_given_kernels(walked, call.step), *(backend if product and first < 0 else ())]
         first = about if product and first < 0 else first
-        asked = () if ran.component is None else ran.component.host_features
+        asked = () if call.component is None else call.component.host_features
         _has(host, asked, kernels)
         found |= {("target.feature", about, "")} if asked or kernels else set()
     for _, use in experiment.slots:
@@ -211,9 +248,9 @@ def _has(host: Host, features: tuple[str, ...], kernels: list[Kernel]) -> None:
         raise ReplayError("certificate.target", text)
 
 
-def _given_kernels(walked: Walked, ran: Ran) -> Iterator[Kernel]:
+def _given_kernels(walked: Walked, step: Step) -> Iterator[Kernel]:
     """Kernels among the parameters of a step's component, or of components among these."""
-    left = [] if ran.step.use is None else [value for _, value in ran.step.use.params]
+    left = [] if step.use is None else [value for _, value in step.use.params]
     while left:
         value = left.pop()
         key = value.fn if isinstance(value, Apply) else value.name if isinstance(value, Ref) else ""
@@ -234,15 +271,14 @@ def _backend(walked: Walked, experiment: Experiment) -> Iterator[Kernel]:
             yield found
 
 
-def _rings(walked: Walked, experiment: Experiment, host: Host, own: list[Ran]) -> set[Found]:
+def _rings(walked: Walked, experiment: Experiment, host: Host, own: list[Call]) -> set[Found]:
     """One ring in the steps, at the machine's runtime, and in stocks that no protocol compares with its own bundles."""
     stocks = [n.number(stock.ring_bits) for stock in experiment.stocks if stock.ring_bits]
     found: set[Found] = set()
     seen: set[tuple[int, bool]] = set()
-    for ran in own:
-        modulus = carrier_of(ran)
-        in_text = ran.component is not None and ran.component.protocol is not None
-        apart = in_text and walked.lock.documents.policy is not None
+    for call in own:
+        modulus = call.view.modulus
+        apart = call.in_text and walked.lock.documents.policy is not None
         others = [*([] if host.ring_bits is None else [host.ring_bits]), *([] if apart else stocks)]
         if modulus is None or (modulus, apart) in seen or not others:
             continue
@@ -251,5 +287,5 @@ def _rings(walked: Walked, experiment: Experiment, host: Host, own: list[Ran]) -
             raise ReplayError(
                 "certificate.target", f"plan, material and `{host.name}` are made for several rings"
             )
-        found.add(("target.ring", ran.step.results[0], ""))
+        found.add(("target.ring", call.step.results[0], ""))
     return found

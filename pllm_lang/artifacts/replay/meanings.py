@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from pllm_lang.artifacts.lock_data import Use
+from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.holdings import At, is_boolean
 from pllm_lang.artifacts.replay.numbers import Range
@@ -20,7 +19,7 @@ def in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> N
     """|raw| < 2^bits, by what was worked out of the value."""
     if not bits:
         return
-    scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
+    scale = n.two_to(form_of(at.walked.lock, type_).frac)
     if limit is None or max(-limit[0], limit[1]) * scale >= 1 << bits:
         raise ReplayError("certificate.bound", f"`{what}` is not shown to be below 2^{bits}")
 
@@ -31,13 +30,13 @@ def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range) ->
         in_range(at, thing.range_bits, type_, limit, thing.name)
     if isinstance(thing.holding, p.Shared) and thing.holding.scheme == "boolean_shares":
         return
-    scale = Fraction(2) ** form_of(at.walked.lock, type_).frac
+    scale = n.two_to(form_of(at.walked.lock, type_).frac)
     number = thing.type.number
     if isinstance(number, p.Ring):
-        held = Fraction(-(number.modulus // 2)), Fraction((number.modulus - 1) // 2)
-        held = held if number.modulus > 2 else (Fraction(0), Fraction(1))
+        held = -(number.modulus // 2), (number.modulus - 1) // 2
+        held = held if number.modulus > 2 else (0, 1)
     else:
-        held = Fraction(-(1 << number.bits) if number.signed else 0), Fraction((1 << number.bits) - 1)
+        held = -(1 << number.bits) if number.signed else 0, (1 << number.bits) - 1
     if limit is None or not held[0] <= limit[0] * scale or not limit[1] * scale <= held[1]:
         raise ReplayError(
             "certificate.bound", f"`{thing.name}` is not shown to be a number of `{at.program.stage}`'s text"
@@ -104,7 +103,7 @@ def _cut_as_said(at: At, step: Step, operator: Operator, text: p.Protocol) -> No
         raw = None if output.meaning is None else _fraction(output.meaning, own)
         if raw is not None and form.kind not in ("exact", "float") and raw - output.scale_bits != form.frac:
             raise at.refuse(f"`{output.name}` of `{text.name}` has other fraction bits than its format")
-        unit, error = t.step_of(form), at.walked.errors.get((number, i), Fraction(0))
+        unit, error = t.step_of(form), at.walked.errors.get((number, i), 0)
         if (output.scale_bits or output.error) and (
             unit is None or (error is not None and error < output.error * unit)
         ):

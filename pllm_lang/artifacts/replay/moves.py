@@ -16,7 +16,7 @@ from pllm_lang.artifacts.replay.facts import Fact
 # ---- entries moved, with parameters ----
 def _whole(params: dict[str, object], name: str, default: int | None = None) -> int | None:
     found = params.get(name, default)
-    return int(found) if isinstance(found, Fraction | int) and Fraction(found).denominator == 1 else None
+    return int(found) if isinstance(found, Fraction | int) and found.denominator == 1 else None
 
 
 def _sizes(params: dict[str, object], name: str) -> tuple[int, ...] | None:
@@ -81,7 +81,7 @@ def _repeated(args: list[Fact], params: dict[str, object]) -> Fact | None:
     if axis is None or times is None or times < 1 or not -len(x.shape) <= axis < len(x.shape):
         return None
     axis %= len(x.shape)
-    along = [Fraction(times) if axis == len(x.shape) + end else Fraction(1) for end in (-1, -2)]
+    along = [times if axis == len(x.shape) + end else 1 for end in (-1, -2)]
     rows, cols = (
         (n.product(two, k), n.product(one, k)) for (two, one), k in zip((x.rows, x.cols), along, strict=True)
     )
@@ -93,7 +93,7 @@ def _repeated(args: list[Fact], params: dict[str, object]) -> Fact | None:
 def _rotated(args: list[Fact], _: dict[str, object]) -> Fact:
     """Pairs of entries turn: the norm of each stays, and no entry exceeds its pair's."""
     top = n.largest(args[0].range)
-    limit = n.around(n.root_above(n.product(Fraction(2), top, top)))
+    limit = n.around(n.root_above(n.product(2, top, top)))
     return Fact(args[0].shape, limit, (f.norms(args[0], -1)[0], None))
 
 
@@ -115,8 +115,8 @@ def _ranked(args: list[Fact], params: dict[str, object]) -> Fact | None:
 
 def _places(args: list[Fact], params: dict[str, object]) -> Fact | None:
     found = _ranked(args, params)
-    top = Fraction(args[0].shape[-1] - 1) if args[0].shape else Fraction(0)
-    return None if found is None else Fact(found.shape, (Fraction(0), top), unit=Fraction(1))
+    top = args[0].shape[-1] - 1 if args[0].shape else 0
+    return None if found is None else Fact(found.shape, (0, top), unit=1)
 
 
 MOVES: dict[str, Callable[[list[Fact], dict[str, object]], Fact | None]] = {

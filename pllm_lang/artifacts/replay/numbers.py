@@ -1,7 +1,8 @@
 """Replay: exact intervals and enclosures, written anew so that nothing of the verifier's arithmetic is taken over.
 
 An interval is a pair of rationals (low, high); None stands for *unknown*, and whatever meets it is unknown. Functions that
-are not rational are enclosed: the true value lies between the two ends.
+are not rational are enclosed: the true value lies between the two ends. Whole numbers are `int`, which is quicker; numbers are
+divided by `over` alone, so that no two of them meet as floats.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from functools import lru_cache
 from math import isqrt
 from typing import TypeAlias
 
-Range: TypeAlias = "tuple[Fraction, Fraction] | None"
-Size: TypeAlias = "Fraction | None"
+Number: TypeAlias = int | Fraction
+Range: TypeAlias = tuple[Number, Number] | None
+Size: TypeAlias = Number | None
 """An upper bound that is not negative."""
 BITS = 300
 """Bits behind the point to which roots and exponentials are enclosed; finer than what certificates state."""
 MAX_BITS = 20_000
 """Numbers of a certificate, and what replay makes of them, are no longer than that."""
 MAX_ARGUMENT = 4096
-ZERO = Fraction(0)
 """Exponentials of larger numbers are unknown."""
 
 
 @lru_cache(maxsize=4096)
-def number(text: str) -> Fraction:
+def number(text: str) -> Number:
     """The rational that a document writes as `12` or `-1/128`; ValueError for anything else."""
     top, slash, under = text.partition("/")
     if (
@@ -35,7 +36,22 @@ def number(text: str) -> Fraction:
         or (slash and not under.isdecimal())
     ):
         raise ValueError(f"not an exact number: {text[:40]!r}")
-    return Fraction(int(top), int(under) if slash else 1)
+    return Fraction(int(top), int(under)) if slash else int(top)
+
+
+def over(x: Number, y: Number) -> Number:
+    """x / y, exactly."""
+    found = Fraction(x) / y
+    return found.numerator if found.denominator == 1 else found
+
+
+def two_to(n: int) -> Number:
+    return 1 << n if n >= 0 else Fraction(1, 1 << -n)
+
+
+def divides(unit: Size, x: Size) -> bool:
+    """Whether `x` is known to be a whole multiple of `unit`."""
+    return unit is not None and x is not None and not x % unit
 
 
 def add(x: Range, y: Range) -> Range:
@@ -57,7 +73,7 @@ def div(x: Range, y: Range) -> Range:
     """Unknown where the divisor may be 0."""
     if y is None or y[0] <= 0 <= y[1]:
         return None
-    return mul(x, (1 / y[1], 1 / y[0]))
+    return mul(x, (over(1, y[1]), over(1, y[0])))
 
 
 def power(x: Range, n: int) -> Range:
@@ -65,7 +81,7 @@ def power(x: Range, n: int) -> Range:
     if x is None or n < 0 or n * max(bits(x[0]), bits(x[1]), 1) > MAX_BITS:
         return None
     ends = sorted((x[0] ** n, x[1] ** n))
-    return (Fraction(0), ends[1]) if n and n % 2 == 0 and x[0] < 0 < x[1] else (ends[0], ends[1])
+    return (0, ends[1]) if n and n % 2 == 0 and x[0] < 0 < x[1] else (ends[0], ends[1])
 
 
 def hull(x: Range, y: Range) -> Range:
@@ -87,7 +103,7 @@ def within(x: Range, limit: Range) -> bool:
 
 def largest(x: Range) -> Size:
     """The largest absolute value."""
-    return None if x is None else max(-x[0], x[1], ZERO)
+    return None if x is None else max(-x[0], x[1], 0)
 
 
 def around(size: Size) -> Range:
@@ -106,22 +122,22 @@ def product(*sizes: Size) -> Size:
 
 
 def total(*sizes: Size) -> Size:
-    out: Size = sizes[0] if sizes else ZERO
+    out: Size = sizes[0] if sizes else 0
     for one in sizes[1:]:
         out = None if one is None or out is None else out + one
     return out
 
 
-def bits(x: Fraction) -> int:
+def bits(x: Number) -> int:
     return max(x.numerator.bit_length(), x.denominator.bit_length())
 
 
 # ---- enclosures ----
-def root(x: Fraction) -> tuple[Fraction, Fraction]:
+def root(x: Number) -> tuple[Number, Number]:
     """sqrt(x), x >= 0: a lower and an upper bound, equal where the root is rational."""
     top, under = isqrt(x.numerator), isqrt(x.denominator)
     if top * top == x.numerator and under * under == x.denominator:
-        return Fraction(top, under), Fraction(top, under)
+        return over(top, under), over(top, under)
     scale = 1 << (BITS + max(0, x.denominator.bit_length() - x.numerator.bit_length()))
     floor = isqrt(x.numerator * scale * scale // x.denominator)
     return Fraction(floor, scale), Fraction(floor + 1, scale)
@@ -131,11 +147,11 @@ def root_above(x: Size) -> Size:
     return None if x is None else root(x)[1]
 
 
-def exponential(x: Fraction) -> tuple[Fraction, Fraction] | None:
+def exponential(x: Number) -> tuple[Number, Number] | None:
     """exp(x): the series of |x| / 2^k <= 1/2, cut where the rest is below the last term, squared k times."""
     if abs(x) > MAX_ARGUMENT or x == 0:
-        return (Fraction(1), Fraction(1)) if x == 0 else None
-    size, halvings = abs(x), 0
+        return (1, 1) if x == 0 else None
+    size, halvings = Fraction(abs(x)), 0
     while size > Fraction(1, 2):
         size, halvings = size / 2, halvings + 1
     low, term, n = Fraction(1), Fraction(1), 0
@@ -147,7 +163,7 @@ def exponential(x: Fraction) -> tuple[Fraction, Fraction] | None:
     below, above = low - slack, low + slack
     for _ in range(halvings):
         below, above = _down(below * below), _up(above * above)
-    return (below, above) if x >= 0 else (1 / above, 1 / below)
+    return (below, above) if x >= 0 else (over(1, above), over(1, below))
 
 
 def _down(x: Fraction, digits: int = 0) -> Fraction:
@@ -160,17 +176,17 @@ def _up(x: Fraction, digits: int = 0) -> Fraction:
     return -_down(-x, digits)
 
 
-def hyperbolic_tangent(x: Fraction) -> tuple[Fraction, Fraction]:
+def hyperbolic_tangent(x: Number) -> tuple[Number, Number]:
     """tanh(x) = 1 - 2 / (exp(2x) + 1), odd and rising to 1."""
     if x < 0:
         low, high = hyperbolic_tangent(-x)
         return -high, -low
-    found = exponential(min(2 * x, Fraction(MAX_ARGUMENT)))
+    found = exponential(min(2 * x, MAX_ARGUMENT))
     assert found is not None
-    return 1 - 2 / (found[0] + 1), Fraction(1) if 2 * x > MAX_ARGUMENT else 1 - 2 / (found[1] + 1)
+    return 1 - over(2, found[0] + 1), 1 if 2 * x > MAX_ARGUMENT else 1 - over(2, found[1] + 1)
 
 
-def rising(function: Callable[[Fraction], tuple[Fraction, Fraction] | None], x: Range) -> Range:
+def rising(function: Callable[[Number], tuple[Number, Number] | None], x: Range) -> Range:
     """The range of an increasing function."""
     if x is None:
         return None

@@ -42,7 +42,7 @@ def _fraction(text: str) -> float:
 
 _DECODER = msgspec.json.Decoder(Lock, strict=False, float_hook=_fraction)
 _ENCODER = msgspec.json.Encoder(order="sorted")
-_LARGE = re.compile(rb"(?<=[:,\[])-?[0-9]{16,}")
+_DIGITS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
 _BEYOND = re.compile(b"[\xf0-\xf4]")
 
 
@@ -55,7 +55,7 @@ def _at_a_glance(data: bytes) -> Lock | None:
         lock = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError, ValueError):
         return None
-    text = _LARGE.sub(_as_text, _ENCODER.encode(lock)) + b"\n"
+    text = _large_as_text(_ENCODER.encode(lock)) + b"\n"
     return lock if text == data and lock.schema == LOCK else None
 
 
@@ -90,9 +90,18 @@ def record_of(lock: Lock, key: str) -> AnyRecord | None:
     return found[0]
 
 
-def _as_text(found: re.Match[bytes]) -> bytes:
-    """A number as a lock writes it: as text where readers might round it."""
-    return b'"' + found[0] + b'"' if len(found[0]) > 17 or abs(int(found[0])) > LARGEST else found[0]
+def _large_as_text(text: bytes) -> bytes:
+    """Numbers as a lock writes them: as text where readers might round them, which only those of 16 digits and more do."""
+    runs, parts, last = text.translate(_DIGITS), list[bytes](), 0
+    start = runs.find(b"0" * 16)
+    while start >= 0:
+        end = runs.find(b" ", start)
+        first = start - 1 if text[start - 1] == 45 else start
+        if text[first - 1] in b":,[" and (end - start > 17 or int(text[start:end]) > LARGEST):
+            parts += (text[last:first], b'"', text[first:end], b'"')
+            last = end
+        start = runs.find(b"0" * 16, end)
+    return b"".join((*parts, text[last:])) if parts else text
 
 
 # ---- strict JSON ----
@@ -160,7 +169,7 @@ _PARTS = msgspec.json.Decoder(_Parts)
 
 def _spelled(value: object) -> bytes:
     """RFC 8785 of texts and whole numbers: sorted names, no spaces. (Names beyond the first plane sort otherwise there.)"""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    text = _ENCODER.encode(value)
     return canonical(value) if not text.isascii() and _BEYOND.search(text) else text
 
 
@@ -191,14 +200,12 @@ def _digests(lock: Lock, data: bytes) -> None:
 
 def _parties(program: Program, uses: list[msgspec.Raw]) -> dict[str, str]:
     """What each party runs: the uses in which it has a role."""
-    found: dict[str, str] = {}
-    for party in program.parties:
-        mine = [any(who == party.name for _, who in use.roles) for use in program.uses]
-        own = [text for text, is_own in zip(uses, mine, strict=True) if is_own]
-        found[party.name] = digest(
-            "program", _array(_spelled(program.stage), _spelled(party.name), _array(*own))
-        )
-    return found
+    own: dict[str, list[msgspec.Raw]] = {party.name: [] for party in program.parties}
+    for use, text in zip(program.uses, uses, strict=True):
+        for who in own.keys() & {who for _, who in use.roles}:
+            own[who].append(text)
+    stage = _spelled(program.stage)
+    return {who: digest("program", _array(stage, _spelled(who), _array(*mine))) for who, mine in own.items()}
 
 
 def _same_names(name: str, stated: dict[str, Any], found: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ expression gives a `Fact`, a number being a tensor without axes; None where a na
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import lru_cache
 
 import msgspec
@@ -20,7 +19,7 @@ from pllm_lang.artifacts.replay.numbers import Range, Size
 from pllm_lang.catalog.expr import AnyRank, Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Format
 
-TRUTH = {"true": Fraction(1), "false": Fraction(0)}
+TRUTH = {"true": 1, "false": 0}
 GRIDDED = ("int", "fixed", "ring", "index", "label", "boolean")
 FREE = {
     "exact": Format("exact", "exact"),
@@ -31,7 +30,7 @@ FREE = {
 
 class Names(msgspec.Struct):
     facts: dict[str, Fact] = {}
-    exact: dict[str, Fraction] = {}
+    exact: dict[str, n.Number] = {}
     lists: dict[str, tuple[int, ...]] = {}
     words: dict[str, str] = {}
     formats: dict[str, Format] = {}
@@ -41,7 +40,7 @@ class Names(msgspec.Struct):
 @lru_cache(maxsize=4096)
 def step_of(form: Format | None) -> Size:
     """The distance of neighbouring values; None where there is no even grid."""
-    return None if form is None or form.kind not in GRIDDED else Fraction(2) ** -form.frac
+    return None if form is None or form.kind not in GRIDDED else n.two_to(-form.frac)
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +48,8 @@ def held_by(form: Format | None) -> Range:
     """The numbers that a format can hold; None where it sets no bound."""
     if form is None or not form.low or not form.high:
         return None
-    return n.number(form.low) * Fraction(2) ** -form.frac, n.number(form.high) * Fraction(2) ** -form.frac
+    unit = n.two_to(-form.frac)
+    return n.number(form.low) * unit, n.number(form.high) * unit
 
 
 def _read(form: Format | None, what: str) -> Size:
@@ -62,11 +62,11 @@ def _read(form: Format | None, what: str) -> Size:
         case "ulp":
             return step_of(form)
         case "fraction_bits":
-            return Fraction(form.frac) if form.kind in GRIDDED else None
+            return form.frac if form.kind in GRIDDED else None
         case "ring_size":
-            return Fraction(modulus) if modulus else None
+            return modulus if modulus else None
         case _:
-            return Fraction((modulus - 1).bit_length()) if modulus else None
+            return (modulus - 1).bit_length() if modulus else None
 
 
 READS = ("lowest", "highest", "ulp", "ring_bits", "ring_size", "fraction_bits")
@@ -81,7 +81,7 @@ def _slot(fn: str, x: Fact) -> Range:
         return f.sized(x).range
     two, one = f.norms(x, -2 if fn.startswith("col") else -1)
     top = one if fn.endswith("1") else n.root_above(two)
-    return None if top is None else (Fraction(0), top)
+    return None if top is None else (0, top)
 
 
 SLOTS = ("max_abs", "min", "max", "norm2", "row_norm2", "row_norm1", "col_norm2", "col_norm1")
@@ -145,7 +145,7 @@ def _applied(expr: Apply, names: Names) -> Fact | None:
         return None if slot is None else Fact((), slot)
     if fn in CONDITIONS and not any(of_entries(arg, names) for arg in args):
         truth = holds(expr, names)
-        return None if truth is None else f.point(Fraction(truth))
+        return None if truth is None else f.point(int(truth))
     if fn in ("raw", "nearest", "round_to"):
         return _in_format(fn, args, names)
     if (
@@ -166,22 +166,18 @@ def _by_rule(fn: str, args: list[Fact], expr: Apply, names: Names) -> Fact | Non
     if fn == "-":
         return f.negated(args[0]) if len(args) == 1 else f.added(args[0], f.negated(args[1]))
     if fn == "^" or (fn == "*" and expr.args[0] == expr.args[1]):
-        exponent = exact(expr.args[1], names) if fn == "^" else Fraction(2)
+        exponent = exact(expr.args[1], names) if fn == "^" else 2
         whole = exponent is not None and exponent.denominator == 1 and abs(exponent) <= 4096
         if not whole or exponent is None:
             return Fact(args[0].shape)
         return (
             f.raised(args[0], int(exponent))
             if exponent >= 0
-            else f.divided(f.point(Fraction(1)), f.raised(args[0], -int(exponent)))
+            else f.divided(f.point(1), f.raised(args[0], -int(exponent)))
         )
     if fn in CONDITIONS:
         shape = f.joined(args[0].shape, args[-1].shape)
-        return (
-            None
-            if shape is None
-            else Fact(shape, _compared(fn, args[0].range, args[-1].range), unit=Fraction(1))
-        )
+        return None if shape is None else Fact(shape, _compared(fn, args[0].range, args[-1].range), unit=1)
     if fn in MOVES:
         return MOVES[fn](args, {key: _parameter(one, names) for key, one in expr.named})
     rule = f.RULES.get(fn)
@@ -198,7 +194,7 @@ def _in_format(fn: str, args: tuple[Expr, ...], names: Names) -> Fact | None:
     target = names.formats.get(args[1].name) if isinstance(args[1], Ref) else None
     step = step_of(target) if fn == "nearest" else exact(args[1], names)
     fine = step_of(own)
-    if x is None or step is None or (fine is not None and (fine / step).denominator == 1):
+    if x is None or step is None or n.divides(step, fine):
         return x
     return f.rounded(x, step)
 
@@ -206,7 +202,7 @@ def _in_format(fn: str, args: tuple[Expr, ...], names: Names) -> Fact | None:
 PIECES = 64
 
 
-def _polynomial(x: Fact | None, coefficients: tuple[Fraction, ...] | None) -> Fact | None:
+def _polynomial(x: Fact | None, coefficients: tuple[n.Number, ...] | None) -> Fact | None:
     """At its ends where the slope has one sign; else over equal pieces, by the sum of powers met with Horner's scheme."""
     if x is None or coefficients is None or x.range is None or len(coefficients) > 64:
         return None if x is None else Fact(x.shape)
@@ -215,13 +211,13 @@ def _polynomial(x: Fact | None, coefficients: tuple[Fraction, ...] | None) -> Fa
     )
     slope = _powers(tuple(i * c for i, c in enumerate(coefficients))[1:], x.range)
     if slope is not None and (slope[0] >= 0 or slope[1] <= 0):
-        ends = [sum((c * end**i for i, c in enumerate(coefficients)), Fraction(0)) for end in x.range]
+        ends = [sum((c * end**i for i, c in enumerate(coefficients)), 0) for end in x.range]
         return Fact(x.shape, (min(ends), max(ends)), unit=unit)
-    low, width = x.range[0], (x.range[1] - x.range[0]) / PIECES
+    low, width = x.range[0], n.over(x.range[1] - x.range[0], PIECES)
     pieces: list[Range] = []
     for i in range(PIECES):
         piece = low + i * width, low + (i + 1) * width
-        nested: Range = (Fraction(0), Fraction(0))
+        nested: Range = (0, 0)
         for c in reversed(coefficients):
             nested = n.add(n.mul(nested, piece), (c, c))
         powers = _powers(coefficients, piece)
@@ -231,16 +227,16 @@ def _polynomial(x: Fact | None, coefficients: tuple[Fraction, ...] | None) -> Fa
     return Fact(x.shape, found, unit=unit)
 
 
-def _powers(coefficients: tuple[Fraction, ...], x: Range) -> Range:
-    total: Range = (Fraction(0), Fraction(0))
+def _powers(coefficients: tuple[n.Number, ...], x: Range) -> Range:
+    total: Range = (0, 0)
     for degree, one in enumerate(coefficients):
         total = n.add(total, n.mul((one, one), n.power(x, degree)))
     return total
 
 
-def _list(expr: Expr | None, names: Names) -> tuple[Fraction, ...] | None:
+def _list(expr: Expr | None, names: Names) -> tuple[n.Number, ...] | None:
     if isinstance(expr, Ref) and expr.name in names.lists:
-        return tuple(map(Fraction, names.lists[expr.name]))
+        return tuple(names.lists[expr.name])
     items = [exact(item, names) for item in expr.items] if isinstance(expr, ListOf) else [None]
     known = tuple(item for item in items if item is not None)
     return known if len(known) == len(items) else None
@@ -255,7 +251,7 @@ def _parameter(expr: Expr, names: Names) -> object:
 
 
 # ---- conditions, in Kleene's three values ----
-YES, NO, OPEN = (Fraction(1), Fraction(1)), (Fraction(0), Fraction(0)), (Fraction(0), Fraction(1))
+YES, NO, OPEN = (1, 1), (0, 0), (0, 1)
 
 
 CONDITIONS = ("and", "or", "not", "<=", "<", ">=", ">", "==", "!=", "in")
@@ -280,9 +276,7 @@ def holds(expr: Expr, names: Names) -> bool | None:
         case _:
             found = value(expr, names)
             return (
-                None
-                if found is None or found.range is None
-                else _truth(_compared("!=", found.range, (Fraction(0), Fraction(0))))
+                None if found is None or found.range is None else _truth(_compared("!=", found.range, (0, 0)))
             )
 
 

@@ -8,32 +8,37 @@ to be the certificate's, no fewer and no more.
 from __future__ import annotations
 
 from collections import defaultdict
-from fractions import Fraction
 
 from pllm_lang.artifacts.lock_data import Lock, Row
 from pllm_lang.artifacts.replay import facts as f
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
-from pllm_lang.artifacts.replay.derive import derive, names_of_step, store
+from pllm_lang.artifacts.replay.derive import claims_of, derive, names_of_step, store
 from pllm_lang.artifacts.replay.givens import begin_with, fact_of_constant, put
-from pllm_lang.artifacts.replay.owed import judge, truly
+from pllm_lang.artifacts.replay.owed import carrier_of, judge, requirements, truly
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.stated import chosen
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import (
+    CLEAR,
     MAX_STEPS,
-    View,
+    Claim,
+    Judged,
+    Said,
+    Value,
     Walked,
+    component_key,
     component_of,
     counted_turn,
     form_of,
+    number_of,
     record,
     steps_of,
     value_of,
 )
 from pllm_lang.catalog.expr import Apply, Ref
 from pllm_lang.catalog.records import OperandSpec, Operator
-from pllm_lang.ir.plan import Member, Node, Placement, Repeat, Requirement, StateWrite, Step
+from pllm_lang.ir.plan import Node, Placement, Repeat, Requirement, StateWrite, Step
 
 
 def walk(lock: Lock) -> Walked:
@@ -42,8 +47,7 @@ def walk(lock: Lock) -> Walked:
     stated: dict[int, list[tuple[Row, ...]]] = defaultdict(list)
     for met in lock.documents.certificate.met:
         stated[met.step].append(met.results)
-    number = {id(step): i for i, step in enumerate(every)}
-    walked = Walked(lock, stated, set(), number, {}, set(), {}, [], {}, every)
+    walked = Walked(lock, every, {id(step): i for i, step in enumerate(every)}, stated)
     for given in (*plan.weights, *plan.inputs, *plan.states):
         begin_with(walked, given)
     for constant in plan.constants:
@@ -93,7 +97,7 @@ def _repeat(walked: Walked, repeat: Repeat) -> None:
 
 def _write(walked: Walked, write: StateWrite) -> None:
     """What is written is owed where it is promised to every later read."""
-    key = write.state.family if isinstance(write.state, Member) else write.state
+    key = number_of(write.state)
     promised, written = value_of(walked, key).fact, value_of(walked, write.value).fact
     fits = [n.within(written.range, promised.range)]
     for axis, side in ((-1, promised.rows), (-2, promised.cols)):
@@ -137,37 +141,83 @@ def _requirements(body: tuple[Node, ...]) -> list[Requirement]:
     return found
 
 
+# ---- one step ----
 def _step(walked: Walked, step: Step) -> None:
+    """A step on operands of which the same is known was judged before: all that the judgement looks at is in the key, but for the
+    records, the formats and the policy, which are one for the lock. (Values are one where they are equal; `alike` keeps them.)
+    """
     number = walked.number[id(step)]
-    walked.steps += 1
-    if walked.steps > MAX_STEPS:
+    if len(walked.ran) >= MAX_STEPS:
         raise ReplayError("certificate.beyond", f"the plan has more than {MAX_STEPS} steps to follow")
-    operator, component = record(walked, step.operator), component_of(walked, step)
-    if step.structural and (not isinstance(operator, Operator) or "structural" not in operator.fields):
-        raise ReplayError("certificate.plan", "a step is said to move entries, and its operator computes")
-    if not isinstance(operator, Operator) or len(step.operands) != len(operator.operands) or not step.results:
-        raise ReplayError("certificate.plan", f"the lock holds no operator `{step.operator}` for this step")
     values = [value_of(walked, operand) for operand in step.operands]
-    view = View(
-        walked, step, operator, component, values, names_of_step(walked, step, operator, component, values)
+    stated = walked.stated[number]
+    key = (
+        *(step.operator, step.params, step.types, step.use, step.party, step.assumes),
+        *(step.stated_holding, step.structural, tuple(map(id, values)), tuple(stated)),
     )
-    derived = [derive(view, spec) for spec in operator.results]
-    view.names.facts |= {spec.name: fact for spec, fact in zip(operator.results, derived, strict=True)}
-    stored = [store(view, i, fact) for i, fact in enumerate(derived)]
-    judge(view, derived)
-    facts = chosen(walked, number, stored)
-    reached = [held.fact.range for held in values] + [fact.range for fact in facts]
-    before = walked.reach.get(number, reached)
-    walked.reach[number] = [n.hull(x, y) for x, y in zip(before, reached, strict=True)]
-    for spec, result, type_, fact in zip(operator.results, step.results, step.types, facts, strict=True):
-        put(walked, result, type_, fact, _placed(view, spec))
-    walked.ran.append(view)
-    walked.first = step.results[0] if walked.first < 0 else walked.first
+    view = walked.judged.get(key)
+    if view is None:
+        view = walked.judged[key] = _judged(walked, step, values, f"step {number}")
+    walked.ran.append((step, view))
+    walked.used |= {(number, place) for place in view.used}
+    for result, value in zip(step.results, view.results, strict=True):
+        walked.values[result] = value
+    walked.owed |= {(code, step.results[place]) for code, place in view.owed}
+    walked.told |= {(code, step.results[place], text) for code, place, text in view.told}
+    walked.failures += [(each, 1) for each in view.failing]
+    for place, error in enumerate(view.errors):
+        walked.errors[number, place] = n.least(walked.errors.get((number, place), error), error)
+    reached = [held.fact.range for held in (*values, *view.results)]
+    before = walked.reach.get(number)
+    walked.reach[number] = (
+        reached if before is None else [n.hull(x, y) for x, y in zip(before, reached, strict=True)]
+    )
 
 
-def _placed(view: View, spec: OperandSpec) -> Placement:
+def _judged(walked: Walked, step: Step, values: list[Value], where: str) -> Judged:
+    said, lock = _said(walked, step), walked.lock
+    if step.structural and not said.moves:
+        raise ReplayError("certificate.plan", "a step is said to move entries, and its operator computes")
+    operator, forms = said.operator, [form_of(lock, type_) for type_ in step.types]
+    if len(values) != len(operator.operands) or not step.results:
+        raise ReplayError("certificate.plan", f"the lock holds no operator `{step.operator}` for this step")
+    in_clear = said.component is not None and component_key(step) == CLEAR
+    names = names_of_step(walked, step, said, values, forms)
+    view = Judged(said, values, names, step.structural or said.moves or in_clear, forms)
+    view.modulus = carrier_of(lock, view)
+    derived = [derive(view, place, type_) for place, type_ in enumerate(step.types)]
+    names.facts |= {spec.name: fact for spec, fact in zip(operator.results, derived, strict=True)}
+    stored = [store(view, step, place, fact, where) for place, fact in enumerate(derived)]
+    judge(lock, view, step, derived, where)
+    facts, view.used = chosen(walked.stated[walked.number[id(step)]], stored, where)
+    for spec, type_, fact in zip(operator.results, step.types, facts, strict=True):
+        found = Value(type_, f.reshaped(fact, type_.shape), _placed(view, step, spec))
+        view.results.append(walked.alike.setdefault(found, found))
+    return view
+
+
+def _said(walked: Walked, step: Step) -> Said:
+    key = step.operator, component_key(step)
+    found = walked.said.get(key)
+    if found is None:
+        operator, component = record(walked, step.operator), component_of(walked, step)
+        if not isinstance(operator, Operator):
+            raise ReplayError(
+                "certificate.plan", f"the lock holds no operator `{step.operator}` for this step"
+            )
+        claims: dict[str, list[Claim]] = {}
+        for one in (operator,) if component is None else (operator, component):
+            for claim in claims_of(one.ensures):
+                claims.setdefault(claim.result, []).append(claim)
+        means = {clause.name: clause.expr for clause in reversed(operator.means)}
+        moves, owed = "structural" in operator.fields, requirements(operator, component)
+        found = walked.said[key] = Said(operator, component, moves, means, claims, owed)
+    return found
+
+
+def _placed(view: Judged, step: Step, spec: OperandSpec) -> Placement:
     """Who has a result: as its protocol says, at the step's party, as stated, or where the operands lie."""
-    step, component = view.step, view.component
+    component = view.said.component
     if component is not None and component.protocol is not None and step.use is not None:
         roles = dict(step.use.roles)
         own = next((one.placement for one in component.protocol.outputs if one.name == spec.name), ("", None))
@@ -187,7 +237,7 @@ def _placed(view: View, spec: OperandSpec) -> Placement:
         return step.stated_holding
     strength = ("public", "unplaced", "party", "shared")
     return max(
-        (v.place for v in view.values),
+        (held.place for held in view.values),
         key=lambda place: strength.index(place.kind),
         default=Placement("public"),
     )
@@ -213,7 +263,7 @@ def _failures(walked: Walked) -> None:
     runs = 1
     for what in ("requests", "max_new_tokens") if documents.experiment is not None and failing else ():
         runs *= max(1, int(dict(documents.experiment.budget).get(what, "1"))) if documents.experiment else 1
-    total = n.total(*(n.product(each, Fraction(times * runs)) for each, times in failing))
+    total = n.total(*(n.product(each, times * runs) for each, times in failing))
     for limit in limits:
         if total is None or not t.holds(limit, Names(exact={"failure": total})):
             raise ReplayError("certificate.bound", "steps fail more often than is allowed")

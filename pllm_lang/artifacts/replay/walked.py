@@ -1,4 +1,4 @@
-"""Replay: the plan under way, as data: values with what is known of them, steps as they ran, records by key."""
+"""Replay: the plan under way, as data: values with what is known of them, steps as they ran, records as steps use them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from pllm_lang.artifacts.replay.numbers import Range, Size
 from pllm_lang.artifacts.replay.reading import record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
+from pllm_lang.catalog.expr import Expr
 from pllm_lang.catalog.records import Component, Format, Operator
 from pllm_lang.ir.plan import Member, Node, Operand, Placement, Repeat, Step, TensorType
 
 CLEAR = "std.methods.clear"
 MAX_STEPS = 120_000
 """Steps, and turns of repeats, that are followed."""
-Owed = tuple[str, int]
-"""Code, and the value that it is about."""
 Found = tuple[str, int, str]
 """Code, value, and what tells several of all of the plan (-1) apart."""
 
@@ -31,28 +30,74 @@ class Value(msgspec.Struct, frozen=True):
     place: Placement
 
 
+class Claim(msgspec.Struct, frozen=True):
+    """`slot(result) op limit`, as a record ensures it."""
+
+    slot: str
+    result: str
+    op: str
+    limit: Expr
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What the records of a step say: of each result what it means and what is claimed; with each requirement the code under
+    which it is owed. `moves`: entries only move."""
+
+    operator: Operator
+    component: Component | None
+    moves: bool
+    means: dict[str, Expr]
+    claims: dict[str, list[Claim]]
+    requires: list[tuple[Expr, str, str]]
+
+
+class Judged(msgspec.Struct):
+    """A step on certain operands: its results, and what it owes and takes for granted, each about a result by position.
+
+    `modulus` is that of the ring it computes in; `errors` are how far results may be off; `failing` the chance that one run
+    fails; `used` are the places of the statements that follow. `clear`: a party computes on values that it knows, or entries
+    only move.
+    """
+
+    said: Said
+    values: list[Value]
+    names: Names
+    clear: bool
+    forms: list[Format]
+    modulus: int | None = None
+    results: list[Value] = []
+    errors: list[Size] = []
+    owed: set[tuple[str, int]] = set()
+    told: set[tuple[str, int, str]] = set()
+    failing: list[Size] = []
+    used: list[int] = []
+
+
 class Walked(msgspec.Struct):
-    """`owed` is every obligation met; `reach` bounds the operands and results of each step, over all its turns, by number.
-    `errors` are how far results may be off, by step and position; `told` is what has to be listed as assumed, by obligation.
-    `every` are the steps as written, `ran` as they ran; `texts` gives a step the protocol of its component."""
+    """`owed` is every obligation met; `told` what has to be listed as assumed, by obligation. By the number of a step: `stated`
+    is what the certificate says of its results, `reach` bounds operands and results over all its turns, `errors` how far
+    results may be off. `every` are the steps as written, `ran` as they ran; `texts` gives a step the protocol of its component.
+
+    `alike` and `judged` remember: equal values are one, and a step on equal operands was judged before.
+    """
 
     lock: Lock
-    stated: dict[int, list[tuple[Row, ...]]]
-    used: set[tuple[int, int]]
-    number: dict[int, int]
-    values: dict[int, Value]
-    owed: set[Owed]
-    reach: dict[int, list[Range]]
-    failures: list[tuple[Size, int]]
-    records: dict[str, Any]
     every: list[Step]
-    ran: list[View] = []
-    texts: dict[int, int] = {}
+    number: dict[int, int]
+    stated: dict[int, list[tuple[Row, ...]]]
+    used: set[tuple[int, int]] = set()
+    values: dict[int, Value] = {}
+    owed: set[tuple[str, int]] = set()
+    told: set[Found] = set()
+    reach: dict[int, list[Range]] = {}
     errors: dict[tuple[int, int], Size] = {}
-    told: set[tuple[str, int, str]] = set()
+    failures: list[tuple[Size, int]] = []
+    ran: list[tuple[Step, Judged]] = []
+    texts: dict[int, int] = {}
+    said: dict[tuple[str, str], Said] = {}
+    alike: dict[Value, Value] = {}
+    judged: dict[Any, Judged] = {}
     turns: int = 0
-    first: int = -1
-    steps: int = 0
 
 
 def steps_of(body: tuple[Node, ...]) -> list[Step]:
@@ -78,40 +123,29 @@ def counted_turn(walked: Walked) -> None:
         raise ReplayError("certificate.beyond", f"the plan has more than {MAX_STEPS} turns to follow")
 
 
+def number_of(operand: Operand) -> int:
+    """The value, or the family that stands for its members."""
+    return operand.family if isinstance(operand, Member) else operand
+
+
 def value_of(walked: Walked, operand: Operand) -> Value:
-    found = walked.values.get(operand.family if isinstance(operand, Member) else operand)
+    found = walked.values.get(number_of(operand))
     if found is None:
         raise ReplayError("certificate.plan", "a step reads a value that nothing makes")
     return found
 
 
-# ---- one step ----
 def record(walked: Walked, key: str) -> Any:
-    if key not in walked.records:
-        walked.records[key] = record_of(walked.lock, key)
-    return walked.records[key]
+    return record_of(walked.lock, key)
+
+
+def component_key(step: Step) -> str:
+    return step.use.key if step.use is not None else CLEAR if step.party else ""
 
 
 def component_of(walked: Walked, step: Step) -> Component | None:
-    key = step.use.key if step.use is not None else CLEAR if step.party else ""
+    key = component_key(step)
     found = record(walked, key) if key else None
     if key and not isinstance(found, Component):
         raise ReplayError("certificate.plan", f"the lock holds no component `{key}`")
     return found
-
-
-class View(msgspec.Struct):
-    walked: Walked
-    step: Step
-    operator: Operator
-    component: Component | None
-    values: list[Value]
-    names: Names
-
-    def clear(self) -> bool:
-        """Whether a party computes on values that it knows, or entries only move."""
-        use, moves = self.step.use, self.step.structural or "structural" in self.operator.fields
-        return moves or (self.component is not None and (use is None or use.key == CLEAR))
-
-    def form(self, position: int) -> Format:
-        return form_of(self.walked.lock, self.step.types[position])
