@@ -15,8 +15,9 @@ import msgspec
 from pllm_lang.catalog.expr import Expr, ListOf, Ref
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
-from pllm_lang.ir.experiment import Experiment
+from pllm_lang.ir.experiment import Drawn, Experiment
 from pllm_lang.ir.lower.experiment import LoweredExperiment, lower_experiment
+from pllm_lang.ir.lower.facts import OTHER_CHECKPOINT, other_checkpoint, speaks_of
 from pllm_lang.ir.lower.plan import Lowered, lower_plan
 from pllm_lang.resolve.modules import FactsFile, Module, Project
 from pllm_lang.syntax import nodes as syn
@@ -56,7 +57,13 @@ def check_record(
         report = msgspec.structs.replace(report, findings=findings)
     unused = tuple(_unused_facts(project, record, subject.report))
     report = msgspec.structs.replace(report, findings=(*report.findings, *unused))
-    return CheckedExperiment(lowered.experiment, report)
+    drawn = [
+        Drawn(one.experiment, one.stock, str(one.count), tuple(sorted(one.components)))
+        for one in others
+        if one.count is not None
+    ]
+    ordered = tuple(sorted(drawn, key=msgspec.structs.astuple))
+    return CheckedExperiment(msgspec.structs.replace(lowered.experiment, drawn=ordered), report)
 
 
 def check_declared(project: Project, library: Library, module: Module, decl: syn.Plan) -> PlanReport:
@@ -209,18 +216,36 @@ def _facts(project: Project, record: Record) -> tuple[FactsFile, ...]:
 
 
 def _unused_facts(project: Project, record: Record, plan: PlanReport | None) -> Iterator[Finding]:
-    """A warning where nothing of the experiment's facts file says anything of a weight that the plan stores."""
-    used = set[str]() if plan is None else {weight.facts_key for weight in plan.plan.weights}
-    for file in _facts(project, record) if plan is not None else ():
-        if file.checkpoint not in used:
-            place = record.field_origins["facts"]
+    """A warning where the experiment's facts say nothing of a weight that the plan stores, or the plan's own are of another
+    checkpoint."""
+    if plan is None:
+        return
+    for file in _facts(project, record):
+        place = record.field_origins["facts"]
+        span = Span(place.file, place.start, place.end)
+        others = _of_other_checkpoints(file, plan)
+        if others:
+            message, help_ = other_checkpoint(others)
+            yield Finding(OTHER_CHECKPOINT, message, span, Severity.WARNING, help=help_)
+        elif file.checkpoint not in {weight.facts_key for weight in plan.plan.weights}:
             yield Finding(
                 "facts.unused",
                 "nothing of this facts file is used: it names no weight of the plan, or measured other numbers than it stores",
-                Span(place.file, place.start, place.end),
+                span,
                 severity=Severity.WARNING,
                 help="names are those that `pllm lower` prints; weights of a quantising pipeline are measured with `--quantize 8`",
             )
+
+
+def _of_other_checkpoints(file: FactsFile, plan: PlanReport) -> list[str]:
+    """Names of weights that the file speaks of, and the plan's own facts too, of another checkpoint."""
+    names = plan.source_map.values
+    counts = {
+        names[weight.value][0]: weight.count
+        for weight in plan.plan.weights
+        if weight.facts_key not in ("", file.checkpoint) and weight.scale_of < 0 and weight.value in names
+    }
+    return [name for name, count in counts.items() if speaks_of(file, name, count)]
 
 
 # ---- stocks that several experiments draw on ----

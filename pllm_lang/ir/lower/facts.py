@@ -10,7 +10,7 @@ member has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 import msgspec
@@ -58,12 +58,61 @@ def use_facts(ctx: Context, stmt: syn.Facts) -> None:
 def check_facts(ctx: Context, stmt: syn.Facts) -> None:
     """A warning where a facts file speaks of nothing in the plan: a name is probably spelt otherwise."""
     file = ctx.frame.module.facts.get(read_text(stmt.path))
+    if file is None:
+        return
     names = {name for name, _ in ctx.values.values()}
-    if file is None or any(_BASE.split(name)[0] in names for name in file.facts):
+    if any(_BASE.split(name)[0] in names for name in file.facts):
+        _report_others(ctx, stmt, file)
         return
     message = "this facts file names no value of the plan"
     help = "it has facts of " + ", ".join(f"`{name}`" for name in sorted(file.facts)[:4])
     report(ctx, "facts.unused", message, span_of(ctx, stmt, stmt.path), help, severity=Severity.WARNING)
+
+
+def _report_others(ctx: Context, stmt: syn.Facts, file: FactsFile) -> None:
+    """A warning where values have facts of another checkpoint from a file before this one, so that these are not used."""
+    counts = {name: 0 for name, _ in ctx.values.values()}
+    counts |= {ctx.values[weight.value][0]: weight.count for weight in ctx.weights}
+    before = ctx.facts[: ctx.facts.index(file)]
+    unheard = unused_of(file, before, counts)
+    if unheard:
+        message, help = other_checkpoint(unheard)
+        report(
+            ctx,
+            OTHER_CHECKPOINT,
+            message,
+            span_of(ctx, stmt, stmt.path),
+            help,
+            severity=Severity.WARNING,
+        )
+
+
+def unused_of(file: FactsFile, before: Iterable[FactsFile], counts: Mapping[str, int]) -> list[str]:
+    """The names that a file speaks of after one of another checkpoint has; `counts` says how many each is a family of."""
+    earlier = list(before)
+    return [
+        name
+        for name, count in counts.items()
+        if _names(file, name, count)
+        and next((f.checkpoint for f in earlier if _names(f, name, count)), file.checkpoint)
+        != file.checkpoint
+    ]
+
+
+OTHER_CHECKPOINT = "facts.other_checkpoint"
+
+
+def other_checkpoint(names: list[str]) -> tuple[str, str]:
+    """What is said, and advised, of facts that are left unused."""
+    told = ", ".join(f"`{name}`" for name in names[:MAX_TOLD]) + (
+        f" and {len(names) - MAX_TOLD} more" if len(names) > MAX_TOLD else ""
+    )
+    message = f"what this file says of {told} is not used: facts of another checkpoint come first"
+    return message, "keep the facts of the checkpoint that runs"
+
+
+MAX_TOLD = 4
+"""Names that one message lists."""
 
 
 def facts_of(ctx: Context, name: str, count: int) -> Stated:
@@ -128,6 +177,11 @@ def _report_numbers(ctx: Context, decl: syn.Weight, measured: int, stores: int) 
         f"measure them with `pllm measure --quantize {stores}`" if stores else "measure without `--quantize`"
     )
     report(ctx, "facts.other_numbers", message, span_of(ctx, decl, decl.name), help)
+
+
+def speaks_of(file: FactsFile, name: str, count: int) -> bool:
+    """Whether the file has facts of a value, or of all members of a family of `count`."""
+    return bool(_names(file, name, count))
 
 
 def _names(file: FactsFile, name: str, count: int) -> list[str]:

@@ -212,8 +212,6 @@ def _with_facts(placing: Placing, weight: Weight) -> Weight:
     if not placing.facts or form is None or weight.scale_of >= 0:
         return weight
     known = placing.facts_of(weight, form)
-    if weight.facts_key not in ("", known.checkpoint):  # the plan has facts of it, from another checkpoint
-        return weight
     return msgspec.structs.replace(
         weight,
         bounds=(*weight.bounds, *known.true),

@@ -156,11 +156,12 @@ class Placing:
 
     def facts_of(self, weight: Weight, form: Format) -> Stated:
         """What the experiment's facts files say of a weight that is stored in `form`; nothing where they measured other
-        numbers than it stores."""
+        numbers than it stores, or another checkpoint than the plan's own facts of it."""
         name, count = self.name(weight.value), weight.count
         if measured_bits(self.facts, name, count) - {stored_bits(form)}:
             return NOTHING
-        return facts_in(self.facts, name, count)
+        found = facts_in(self.facts, name, count)
+        return found if weight.facts_key in ("", found.checkpoint) else NOTHING
 
     def _add(self, weight: Weight) -> None:
         self.added.append(weight)
