@@ -19,7 +19,7 @@ from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.facts import Exact
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.module_digest import module_digests
-from pllm_lang.catalog.records import Kernel, Policy
+from pllm_lang.catalog.records import Kernel, Policy, Record
 from pllm_lang.exact.number import text
 from pllm_lang.ir.digest import plan_digest
 from pllm_lang.ir.experiment import Experiment
@@ -30,6 +30,7 @@ from pllm_lang.verify.check import PlanReport, plan_view
 from pllm_lang.verify.failure import met_failure
 from pllm_lang.verify.hosting import words_of
 from pllm_lang.verify.proving import proof_of
+from pllm_lang.verify.rules.assurance.missing import subjects
 
 COMPILER = Compiler("pllm-lang", __version__)
 
@@ -53,7 +54,7 @@ def compile_report(
         raise NotAcceptedError(report.name)
     key = (experiment.policy if experiment is not None else "") or report.plan.policy
     view = plan_view(report.plan, report.source_map, library, key)
-    records = _records(report.plan, experiment, library)
+    records = _records(report.plan, experiment, view.policy, library)
     bound = _bound(report, library, view.policy, experiment, records)
     proof = proof_of(view, report.flow)
     proved = certify(report.plan, report.obligations, report.flow, proof, view.policy, bound.about())
@@ -224,10 +225,14 @@ def _files(project: Project) -> dict[str, str]:
 
 
 # ---- records ----
-def _records(plan: Plan, experiment: Experiment | None, library: Library) -> dict[str, Filed]:
-    """Every record that the plan or the experiment names, by key, as `{kind: document}`."""
+def _records(
+    plan: Plan, experiment: Experiment | None, policy: Policy | None, library: Library
+) -> dict[str, Filed]:
+    """Every record that the plan or the experiment names, by key; where the policy requires claims, what is known of these."""
     found: dict[str, Filed] = {}
-    for key in sorted({*_keys(plan, experiment), *_backend(experiment, library)}):
+    named = {*_keys(plan, experiment), *_backend(experiment, library)}
+    claimed = policy is not None and policy.claims
+    for key in sorted(named | (set(_assuring(named, library)) if claimed else set())):
         record = library.get(key)
         held = None if record is None else filed(record)
         if held is not None:
@@ -264,6 +269,14 @@ def _backend(experiment: Experiment | None, library: Library) -> Iterator[str]:
     for key in library.keys("kernel") if backends else ():
         kernel = library.get(key)
         if isinstance(kernel, Kernel) and backends & words_of(kernel.fields.get("backend")):
+            yield key
+
+
+def _assuring(named: set[str], library: Library) -> Iterator[str]:
+    """What is known of the components, for and against: the claims that a policy requires of them rest on it."""
+    for key in library.keys("assurance"):
+        record = library.get(key)
+        if isinstance(record, Record) and named & set(subjects(record)):
             yield key
 
 

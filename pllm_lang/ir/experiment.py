@@ -34,11 +34,21 @@ class Stock(msgspec.Struct, frozen=True, array_like=True):
     fresh: bool = False
 
 
+class Drawn(msgspec.Struct, frozen=True, array_like=True):
+    """What another experiment burns of a stock, within its budget, and for which components."""
+
+    experiment: str
+    stock: str
+    count: str
+    components: tuple[str, ...]
+
+
 class Experiment(msgspec.Struct, frozen=True):
     """`plan` is the qualified name of a plan, or `model` says which model; never both.
 
     `session` is the one that it runs in, "" where it states none. `pipeline` is the composition with its parameters,
     `slots` its components by slot; `deployment` None where the experiment names none, so what it would decide is not asked.
+    `drawn` is what others burn of its stocks.
     """
 
     name: str
@@ -52,3 +62,4 @@ class Experiment(msgspec.Struct, frozen=True):
     measure: tuple[Expr, ...] = ()
     slots: tuple[tuple[str, ComponentUse], ...] = ()
     session: str = ""
+    drawn: tuple[Drawn, ...] = ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay.coalitions import coalitions
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
+from pllm_lang.artifacts.replay.walked import steps_of
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
 
@@ -32,9 +34,10 @@ def owed_of_programs(
             ("placement.distance", -1, f"the budget {who}") for who, distance in distances.items() if distance
         }
     owed |= {("placement.assumption", -1, one) for one in shared}
+    owed |= {("protocol.wrong_result", about, "") for about in _texts_used(lock)}
     asked = int(policy.security.get("computational", 0))
     for text in lock.documents.protocols:
-        for name, bits in _rests_on(text.protocol):
+        for name, bits in rests_on(text.protocol):
             if bits and bits < asked:
                 raise ReplayError(
                     "certificate.assumed", f"`{name}` has {bits} bits, and the policy asks {asked}"
@@ -45,7 +48,19 @@ def owed_of_programs(
     return owed
 
 
-def _rests_on(text: p.Protocol) -> set[tuple[str, int]]:
+def _texts_used(lock: Lock) -> Iterator[int]:
+    """Of each text of a component with results, in each stage: the first value of the first step that runs it."""
+    every = [step.results[0] for stage in lock.documents.ir.stages for step in steps_of(stage.body)]
+    for program in lock.documents.programs:
+        seen: set[int] = set()
+        for use in program.uses:
+            text = lock.documents.protocols[use.protocol]
+            if text.component and text.protocol.outputs and use.protocol not in seen:
+                seen.add(use.protocol)
+                yield every[use.step] if use.step >= 0 else -1
+
+
+def rests_on(text: p.Protocol) -> set[tuple[str, int]]:
     found = {
         (one.ideal.name, one.ideal.security)
         for one in text.parties

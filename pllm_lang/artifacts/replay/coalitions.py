@@ -26,8 +26,6 @@ def coalitions(policy: Policy) -> list[tuple[str, ...]]:
     """Every set of parties that an adversary of the policy may corrupt."""
     found: dict[tuple[str, ...], None] = {}
     for rule in policy.adversaries:
-        if rule.kind != "semi_honest":
-            raise ReplayError("certificate.beyond", f"replay proves no views against {rule.kind} parties")
         most = min(rule.count, len(rule.among))
         if sum(comb(len(rule.among), count) for count in range(1, most + 1)) > MAX_COALITIONS:
             raise ReplayError("certificate.beyond", f"more than {MAX_COALITIONS} coalitions may be corrupted")

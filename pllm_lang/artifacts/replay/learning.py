@@ -96,8 +96,8 @@ def _shown(at: At, use: Use, text: p.Protocol, before: Held) -> None:
 
 
 def asks_revealed(at: At, step: Step, operator: Operator, wired: list[str], use: Use) -> None:
-    """A component's record says which operands it reveals; who is shown one knows it, or may learn it by its name (a member's is
-    its family's) or, where it chooses rows, as `indices`."""
+    """A component's record says which operands it reveals; who is shown one knows it, or may learn it by its name or, where it
+    chooses rows, as `indices`."""
     component = component_of(at.walked, step)
     operands = {spec.name for spec in operator.operands}
     roles = [party for _, party in use.roles if not party.startswith("ideal ")]
@@ -112,7 +112,8 @@ def asks_revealed(at: At, step: Step, operator: Operator, wired: list[str], use:
         others = at.shown.pop(name, None)
         if not others:
             continue
-        words = ({name_of(at, number_of(operand))} - RESERVED) | ({spec.name} & {"indices"})
+        words = {name_of(at, number_of(operand))} - RESERVED
+        words |= {spec.name} & {"indices"}
         said = component is not None and spec.name in component.reveals
         if not said or any(not words & set(at.policy.learns.get(party, ())) for party in others):
             raise ReplayError(

@@ -3,26 +3,31 @@
 The files of this package, in the order to read them: `refusal`, `reading` (bytes and digests); `numbers`, `facts`, `moves`,
 `terms` (what follows of a tensor); `walked`, `givens`, `derive`, `stated`, `owed`, `walk` (ranges, and what is owed of them);
 `sums`, `run`, `outputs`, `view_rule` (a protocol by itself); `holdings`, `learning`, `meanings`, `local`, `programs` (the plan
-against what its parties run); `one_text`, `coalitions`, `assuming` (what every coalition sees); `budget`, `material`, `machines`
-(an experiment). In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that says where the proof breaks. What is taken on
-trust stands in `docs/soundness.md`.
+against what its parties run); `one_text`, `coalitions`, `assuming` (what every coalition sees); `releases`, `kernels`,
+`components`, `assurance` (what a policy asks of records); `budget`, `material`, `machines`, `independence` (an experiment).
+In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that says where the proof breaks. What is taken on trust stands in
+`docs/soundness.md`.
 """
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.artifacts.lock_data import Duty, Lock
+from pllm_lang.artifacts.replay.assurance import assured
+from pllm_lang.artifacts.replay.components import judged_components
 from pllm_lang.artifacts.replay.holdings import documents_policy
+from pllm_lang.artifacts.replay.independence import independent
 from pllm_lang.artifacts.replay.machines import fitting
 from pllm_lang.artifacts.replay.material import counted
 from pllm_lang.artifacts.replay.programs import follow
 from pllm_lang.artifacts.replay.reading import read_lock, record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.walk import walk
-from pllm_lang.artifacts.replay.walked import Walked
+from pllm_lang.artifacts.replay.walked import Found, Walked
 from pllm_lang.catalog.records import Component
 
 SHOWN = frozenset(
@@ -30,12 +35,14 @@ SHOWN = frozenset(
     + [f"bounds.{one}" for one in ("contradiction", "state", "requirement", "failure")]
     + [f"coverage.{one}" for one in ("no_component", "wrong_operator", "requirement", "party_count")]
     + [f"placement.{one}" for one in ("knowledge", "learns", "leak", "distance", "assumption")]
-    + [f"target.{one}" for one in ("no_host", "capacity", "feature", "ring")]
-    + ["material.shortage", "material.binding", "coverage.tokens", "bounds.undetected"]
+    + ["placement.adversary", "placement.independence", "protocol.wrong_result"]
+    + [f"target.{one}" for one in ("no_host", "capacity", "feature", "ring", "defect")]
+    + [f"material.{one}" for one in ("shortage", "binding", "shared")]
+    + [f"assurance.{one}" for one in ("forbidden_property", "local_deployment", "missing")]
+    + [f"versions.{one}" for one in ("defect", "not_accepted", "security_level")]
+    + ["coverage.tokens", "bounds.undetected"]
 )
-"""Obligations that replay shows again, all of them; others it only repeats. (`protocol.*` is shown of every program.)"""
-ASSUMING = ("bounds.stated_range", "bounds.contradiction", "bounds.overflow", "placement.assumption")
-"""Obligations of which replay works out what they take for granted."""
+"""Obligations that a certificate may hold: replay shows all of them again. Other rules only ever refuse."""
 MALFORMED = (
     ValueError,
     LookupError,
@@ -49,14 +56,14 @@ MALFORMED = (
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """`shown` counts the obligations that were shown again, by family; `trusted` those that the lock only states.
+    """`shown` counts the obligations that were shown again, by code; `trusted` are sentences about what the lock only states.
 
     `records` are the digests of the records that the plan names, by key: that they are the library's is not asked here."""
 
     name: str
     plan_lock_digest: str
     shown: dict[str, int]
-    trusted: dict[str, int]
+    trusted: tuple[str, ...]
     assumed: tuple[str, ...]
     policy: str
     policy_digest: str
@@ -86,31 +93,46 @@ def _replayed(lock: Lock) -> Replayed:
     _head(lock)
     walked = walk(lock)
     placed, runs = follow(walked)
-    expected = {(code, about, "") for code, about in walked.owed} | placed
-    expected |= counted(walked, runs) | fitting(walked)
-    stated: set[tuple[str, int, str]] = set()
-    trusted: dict[str, int] = {}
-    for duty in lock.documents.certificate.duties:
-        if duty.code not in SHOWN:
-            trusted[duty.code] = trusted.get(duty.code, 0) + 1
-        elif duty.code.startswith("bounds."):
-            stated.add((duty.code, -1 if duty.code == "bounds.failure" else duty.about, ""))
-        else:
-            stated.add((duty.code, duty.about, duty.part))
+    expected = {(code, about, _PARTS.get(code, "")) for code, about in walked.owed} | placed
+    expected |= judged_components(walked) | counted(walked, runs) | fitting(walked) | independent(walked)
+    walked.told |= {one for one in placed if one[0] == "placement.assumption"}
+    expected |= assured(walked)
+    stated = {_claim(duty) for duty in lock.documents.certificate.duties}
     for code, about, part in sorted(expected ^ stated):
         missing = (code, about, part) in expected
         what = "leaves out" if missing else "claims, and the plan does not owe,"
         raise ReplayError("certificate.duties", f"it {what} `{code}` of value {about} {part}".rstrip())
-    _assumed(lock, walked.told | {one for one in placed if one[0] == "placement.assumption"})
+    _assumed(lock, walked.told)
     _outputs(lock, walked)
     shown: dict[str, int] = {}
     for code, _, _ in sorted(expected):
         shown[code] = shown.get(code, 0) + 1
     assumed = lock.documents.certificate.assumed
-    counts, digests, policy = dict(sorted(trusted.items())), lock.digests, documents_policy(lock)
+    trusted, digests, policy = tuple(_word_of(lock)), lock.digests, documents_policy(lock)
     return Replayed(
-        lock.name, lock.plan_lock_digest, shown, counts, assumed, policy, digests.policy, digests.records
+        lock.name, lock.plan_lock_digest, shown, trusted, assumed, policy, digests.policy, digests.records
     )
+
+
+_PARTS = {"bounds.requirement": "requires"}
+
+
+def _claim(duty: Duty) -> Found:
+    """A budget of failures is about all of the plan, whichever step a certificate says fails most."""
+    return duty.code, -1 if duty.code == "bounds.failure" else duty.about, duty.part
+
+
+def _word_of(lock: Lock) -> Iterator[str]:
+    """What no lock can show of itself."""
+    yield "the modules and files of which it holds digests say what it says"
+    if any(lock.output_errors.values()):
+        yield "outputs are no further from their real-valued meaning than it says"
+    experiment = lock.documents.experiment
+    for stock in () if experiment is None else experiment.stocks:
+        name = stock.key.rpartition(".")[2]
+        drawn = () if experiment is None else experiment.drawn
+        others = "".join(f", but `{one.experiment}`, {one.count}" for one in drawn if one.stock == stock.key)
+        yield f"no other experiment burns any of `{name}`{others}"
 
 
 def _head(lock: Lock) -> None:
@@ -151,7 +173,6 @@ def _assumed(lock: Lock, owed: set[tuple[str, int, str]]) -> None:
     """What is taken for granted is listed, all of it: what obligations of bounds and protocols rest on is worked out here."""
     certificate = lock.documents.certificate
     own = {(duty.code, duty.about, one) for duty in certificate.duties for one in duty.assumed}
-    own = {one for one in own if one[0] in ASSUMING}
     for code, about, text in sorted(owed ^ own):
         what = "does not say" if (code, about, text) in owed else "says, and nothing rests on it,"
         raise ReplayError("certificate.assumed", f"`{code}` of value {about} {what} that it assumes: {text}")

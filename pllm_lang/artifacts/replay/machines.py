@@ -8,17 +8,17 @@ not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
 import msgspec
 
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
+from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, defects_at, given_kernels, words
 from pllm_lang.artifacts.replay.material import names_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, form_of, number_of, record
-from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref, Text
+from pllm_lang.catalog.expr import Expr, Num
 from pllm_lang.catalog.records import Component, Kernel, Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
@@ -67,11 +67,12 @@ def fitting(walked: Walked) -> set[Found]:
     calls = [_call(sizes, step, view) for step, view in walked.ran]
     local = experiment.deployment.kind == "local" and not hosts
     found = set[Found]() if local else _placed(calls, everybody)
-    backend = list(_backend(walked, experiment)) if hosts else []
+    backend = list(backend_kernels(walked, experiment)) if hosts else []
     for host in hosts:
         own = [one for one in calls if host.party in (one.who or everybody)]
         found |= _memory(sizes, host, own) | _rings(walked, experiment, host, own)
         found |= _features(walked, experiment, host, own, backend)
+        found |= _defects(walked, host, own, backend)
     return found
 
 
@@ -92,7 +93,7 @@ def _host(walked: Walked, party: str, key: str) -> Host:
     if not isinstance(target, Record) or target.kind != "target":
         raise ReplayError("certificate.plan", f"the lock holds no machine `{key}`")
     fields = target.fields
-    has = frozenset((*_words(fields.get("isa")), *_words(fields.get("features"))))
+    has = frozenset((*words(fields.get("isa")), *words(fields.get("features"))))
     return Host(
         party,
         target.name,
@@ -104,15 +105,6 @@ def _host(walked: Walked, party: str, key: str) -> Host:
 
 def _number(expr: Expr | None) -> n.Size:
     return n.number(expr.value) if isinstance(expr, Num) else None
-
-
-def _words(expr: Expr | None) -> Iterator[str]:
-    """Bare names and texts of a list."""
-    for item in expr.items if isinstance(expr, ListOf) else (expr,):
-        if isinstance(item, Ref):
-            yield item.name.rpartition(".")[2]
-        elif isinstance(item, Text):
-            yield item.value
 
 
 def _who(step: Step, view: Judged) -> frozenset[str]:
@@ -215,7 +207,7 @@ def _whole(name: str) -> str:
 
 # ---- features, kernels, rings ----
 def _features(
-    walked: Walked, experiment: Experiment, host: Host, own: list[Call], backend: list[Kernel]
+    walked: Walked, experiment: Experiment, host: Host, own: list[Call], backend: list[Served]
 ) -> set[Found]:
     """What components ask of their hosts is there, and every kernel has a variant for it. Those of the backend serve the
     products under a protocol; the other components of the pipeline ask at the machines of their roles."""
@@ -223,7 +215,8 @@ def _features(
     first = -1
     for call in own:
         about, product = call.step.results[0], call.in_text
-        kernels = [*_given_kernels(walked, call.step), *(backend if product and first < 0 else ())]
+        served = [*given_kernels(walked, call.step), *(backend if product and first < 0 else ())]
+        kernels = [one.kernel for one in served]
         first = about if product and first < 0 else first
         asked = () if call.component is None else call.component.host_features
         _has(host, asked, kernels)
@@ -238,6 +231,17 @@ def _features(
     return found
 
 
+def _defects(walked: Walked, host: Host, own: list[Call], backend: list[Served]) -> set[Found]:
+    """No known defect applies on the machine; equal steps are asked once."""
+    alike: dict[tuple[int, int], set[Found]] = {}
+    for call in own:
+        key = id(call.view), call.step.results[0]
+        if key not in alike:
+            served = [*given_kernels(walked, call.step), *(backend if call.in_text else ())]
+            alike[key] = defects_at(host.has, call.step, call.view, served)
+    return set[Found]().union(*alike.values())
+
+
 def _has(host: Host, features: tuple[str, ...], kernels: list[Kernel]) -> None:
     missing = [*(set(features) - host.has)]
     missing += [
@@ -246,29 +250,6 @@ def _has(host: Host, features: tuple[str, ...], kernels: list[Kernel]) -> None:
     if missing:
         text = f"`{host.name}` of `{host.party}` is not shown to have what `{sorted(missing)[0]}` needs"
         raise ReplayError("certificate.target", text)
-
-
-def _given_kernels(walked: Walked, step: Step) -> Iterator[Kernel]:
-    """Kernels among the parameters of a step's component, or of components among these."""
-    left = [] if step.use is None else [value for _, value in step.use.params]
-    while left:
-        value = left.pop()
-        key = value.fn if isinstance(value, Apply) else value.name if isinstance(value, Ref) else ""
-        found = record(walked, key) if "." in key else None
-        if isinstance(found, Kernel):
-            yield found
-        left += [inner for _, inner in value.named] if isinstance(value, Apply) else []
-
-
-def _backend(walked: Walked, experiment: Experiment) -> Iterator[Kernel]:
-    """Kernels that say they belong to the backend of the pipeline."""
-    backends = {use.key for slot, use in experiment.slots if slot == "kernels"}
-    for key in walked.lock.documents.records if backends else ():
-        found = record(walked, key)
-        said = found.fields.get("backend") if isinstance(found, Kernel) else None
-        items = said.items if isinstance(said, ListOf) else (said,)
-        if isinstance(found, Kernel) and backends & {item.name for item in items if isinstance(item, Ref)}:
-            yield found
 
 
 def _rings(walked: Walked, experiment: Experiment, host: Host, own: list[Call]) -> set[Found]:

@@ -3,7 +3,7 @@
 In: a lock whose programs were followed, with the run of each protocol. One-use material: every use of a protocol burns each of
 its bundles, an entry, a row or a call at a time; times the turns that the use stands for, times the runs of its stage within the
 budget. A stock has to hold the sum, of the right ring, from whoever makes it. Out: the obligations met; ReplayError where one
-is not. What other experiments burn of a stock stands in no lock (`material.shared`).
+is not. What other experiments burn of a stock is the compiler's word, and adds to the sum.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def counted(walked: Walked, runs: list[Run]) -> set[Found]:
 
 # ---- one-use material ----
 class Need(msgspec.Struct):
-    """Units of one bundle in one ring over the budget. `makers` hold a whole unit when it is made; `about` is the first step
-    that burns one."""
+    """Units of one bundle in one ring over the budget; `key` is its component's. `makers` hold a whole unit when it is made;
+    `about` is the first step that burns one."""
 
+    key: str
     component: str
     bundle: str
     bits: int
@@ -50,6 +51,7 @@ class Need(msgspec.Struct):
 def _material(walked: Walked, experiment: Experiment, runs: list[Run]) -> set[Found]:
     found: set[Found] = set()
     left = {stock.key: whole(stock.count) for stock in experiment.stocks}
+    first: dict[str, Need] = {}
     if len(left) < len(experiment.stocks):
         raise ReplayError("certificate.material", "a stock is counted twice")
     for need in _needs(walked, experiment, runs):
@@ -62,10 +64,31 @@ def _material(walked: Walked, experiment: Experiment, runs: list[Run]) -> set[Fo
             raise ReplayError("certificate.material", text, need.component)
         _fits(walked, experiment, need, stock)
         found.add(("material.shortage", need.about, ""))
+        if first.setdefault(stock.key, need).key != need.key:
+            raise _of_two(stock.key, need)
         if need.of_weights:
             _made_of_these_weights(walked, need, stock)
             found.add(("material.binding", need.about, ""))
+    for key, need in first.items():
+        found |= _shared(experiment, key, left[key], need)
     return found
+
+
+def _of_two(stock: str, need: Need) -> ReplayError:
+    text = f"`{stock}` serves two components, and each bundle is made for one"
+    return ReplayError("certificate.material", text, need.component)
+
+
+def _shared(experiment: Experiment, key: str, left: int, need: Need) -> set[Found]:
+    """What is left is enough for the other experiments that draw on the stock, together, and for the same component."""
+    others = [one for one in experiment.drawn if one.stock == key]
+    if any(one.components not in ((), (need.key,)) for one in others):
+        raise _of_two(key, need)
+    burnt = sum(whole(one.count) for one in others)
+    if burnt > left:
+        text = f"other experiments burn {burnt} of `{key}`, and this one leaves {left}"
+        raise ReplayError("certificate.material", text)
+    return {("material.shared", need.about, "")} if others else set()
 
 
 def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need]:
@@ -75,19 +98,13 @@ def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need
     for place, program in enumerate(documents.programs):
         within = runs_of(place, len(documents.programs), experiment)
         for use in program.uses:
-            for bundle in _bundles(walked, documents.protocols[use.protocol].component, runs[use.protocol]):
-                text, name = (
-                    runs[use.protocol],
-                    record(walked, documents.protocols[use.protocol].component).name,
-                )
-                bits = _ring_bits(bundle, text)
+            key, text = documents.protocols[use.protocol].component, runs[use.protocol]
+            for bundle in _bundles(walked, key, text):
+                name, bits = record(walked, key).name, _ring_bits(bundle, text)
                 makers = frozenset(dict(use.roles)[role] for role in _makers(bundle, text.protocol))
-                need = needs.setdefault(
-                    (name, bundle.name, bits),
-                    Need(
-                        name, bundle.name, bits, first[use.step], _of_weights(bundle, text.protocol), makers
-                    ),
-                )
+                bound = _of_weights(bundle, text.protocol)
+                made = Need(key, name, bundle.name, bits, first[use.step], bound, makers)
+                need = needs.setdefault((key, bundle.name, bits), made)
                 need.count += _units(bundle, text) * use.times * within
                 need.makers &= makers
                 need.of_weights |= _of_weights(bundle, text.protocol)
@@ -109,15 +126,19 @@ def _units(bundle: p.Bundle, run: Run) -> int:
     """Of the largest member: its entries, or its rows; one for a call."""
     if bundle.unit == "call":
         return 1
-    held = {name: value.shape for (_, name), value in run.held.items() if name in bundle.members}
-    held |= {name: one.value.shape for name, one in run.draws.items() if name in bundle.members}
-    shapes = [cast("tuple[int, ...]", shape) for shape in held.values()]
+    held = [value.shape for (_, name), value in run.held.items() if name in bundle.members]
+    held += [one.value.shape for name, one in run.draws.items() if name in bundle.members]
+    shapes = [cast("tuple[int, ...]", shape) for shape in held]
     return max((prod(shape if bundle.unit == "entry" else shape[:-1]) for shape in shapes), default=1)
 
 
 def _ring_bits(bundle: p.Bundle, run: Run) -> int:
-    """The widest ring in which a member is drawn."""
+    """The widest ring in which a member is drawn; where all are computed, in which anything is drawn or given."""
     moduli = [run.draws[name].value.modulus for name in bundle.members if name in run.draws]
+    if not moduli:
+        given = [one.type.number for one in run.protocol.inputs]
+        moduli = [one.value.modulus for one in run.draws.values()]
+        moduli += [number.modulus for number in given if isinstance(number, p.Ring)]
     return max(((modulus - 1).bit_length() for modulus in moduli if modulus), default=0)
 
 
@@ -205,5 +226,5 @@ def _made_of_these_weights(walked: Walked, need: Need, stock: Stock) -> None:
     if not open_ and checkpoints != {stock.weights}:
         text = f"`{stock.key}` is not shown to be made from the plan's weights"
         raise ReplayError("certificate.material", text, need.component)
-    if open_ and granted not in walked.lock.documents.certificate.assumed:
-        raise ReplayError("certificate.assumed", f"it does not list that {granted}")
+    if open_:
+        walked.told.add(("material.binding", need.about, granted))

@@ -13,6 +13,7 @@ from pllm_lang.artifacts.replay.numbers import Range
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import CLEAR, Judged, form_of
+from pllm_lang.artifacts.replay.wrapping import says_enough
 from pllm_lang.catalog.expr import Apply, Between, Expr, Item, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Component, Operator
 from pllm_lang.ir.plan import Step
@@ -109,6 +110,7 @@ def _covered(
         truly(Apply(relation, (Ref("n_parties"), wanted)), names, what)
         owed.add(("coverage.party_count", 0))
     _carried(lock, view, component, derived, where)
+    says_enough(view, component, where)
     for clause in component.intermediates:
         found = t.value(clause.expr, names)
         limit = None if view.modulus is None else centred(view.modulus)

@@ -23,8 +23,8 @@ def as_text(path: str, done: Replayed) -> str:
         f"plan_lock_digest {done.plan_lock_digest}",
     ]
     lines += [f"  shown again     {count:4} {code}" for code, count in done.shown.items()]
-    lines += [f"  taken on trust  {count:4} {code}" for code, count in done.trusted.items()]
     lines += [f"  assumed         {text}" for text in done.assumed]
+    lines += [f"  taken on trust  {text}" for text in done.trusted]
     lines += [f"  under policy    {done.policy}"] if done.policy else []
     lines += [f"  brought along   {key}" for key in own_records(done.records, done.policy)]
     return "\n".join(lines)

@@ -1,0 +1,114 @@
+"""Replay of an experiment: the kernels that a step runs on, and what is known to be wrong with them or with components.
+
+A record lists known defects: a range of versions, a condition on parameters, features of a machine. One that is not shown to
+be elsewhere counts. Those of a component that no feature is bound to belong to the plan (`components.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from pllm_lang.artifacts.replay import terms as t
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.releases import admits
+from pllm_lang.artifacts.replay.terms import Names
+from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, record
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Ref, Text
+from pllm_lang.catalog.records import Component, Kernel
+from pllm_lang.ir.experiment import Experiment
+from pllm_lang.ir.plan import Step
+
+Defect = dict[str, Expr]
+
+
+class Served(msgspec.Struct, frozen=True):
+    """A kernel with the parameters that it gets."""
+
+    kernel: Kernel
+    params: dict[str, Expr]
+
+
+def given_kernels(walked: Walked, step: Step) -> Iterator[Served]:
+    """Kernels among the parameters of a step's component, or of components among these."""
+    left = [] if step.use is None else [value for _, value in step.use.params]
+    while left:
+        value = left.pop()
+        named = value.named if isinstance(value, Apply) else ()
+        key = value.fn if isinstance(value, Apply) else value.name if isinstance(value, Ref) else ""
+        found = record(walked, key) if "." in key else None
+        if isinstance(found, Kernel):
+            yield Served(found, dict(named))
+        left += [inner for _, inner in named]
+
+
+def backend_kernels(walked: Walked, experiment: Experiment) -> Iterator[Served]:
+    """Kernels that say they belong to the backend of the pipeline."""
+    for use in (use for slot, use in experiment.slots if slot == "kernels"):
+        for key in walked.lock.documents.records:
+            found = record(walked, key)
+            said = found.fields.get("backend") if isinstance(found, Kernel) else None
+            items = said.items if isinstance(said, ListOf) else (said,)
+            if isinstance(found, Kernel) and use.key in {one.name for one in items if isinstance(one, Ref)}:
+                own = {spec.name: spec.default for spec in found.params if spec.default is not None}
+                yield Served(found, own | dict(use.params))
+
+
+# ---- known defects ----
+def defects_at(machine: frozenset[str], step: Step, judged: Judged, kernels: Iterable[Served]) -> set[Found]:
+    """`machine` is all that a party's machine has. ReplayError where a defect of a kernel, or of the step's component on
+    machines like this, is not shown to be elsewhere."""
+    about, component = step.results[0], judged.said.component
+    found: set[Found] = set()
+    for one in kernels:
+        names = _names_of(judged.names, one)
+        for defect in defects_of(one.kernel.fields):
+            _excluded(one.kernel, defect, names, machine)
+            found.add(("target.defect", about, ""))
+    for defect in () if component is None else defects_of(component.fields):
+        if component is not None and "feature" in defect:
+            _excluded(component, defect, judged.names, machine)
+            found.add(("target.defect", about, ""))
+    return found
+
+
+def defects_of(fields: dict[str, Expr]) -> Iterator[Defect]:
+    listed = fields.get("defects")
+    for item in listed.items if isinstance(listed, ListOf) else ():
+        if isinstance(item, MapOf):
+            yield dict(item.entries)
+
+
+def _names_of(outer: Names, served: Served) -> Names:
+    """The step's names, with the kernel's parameters in place of what else is called so."""
+    own = {spec.name for spec in served.kernel.params}
+    exact = {name: value for name, value in outer.exact.items() if name not in own}
+    given = {name: t.exact(value, outer) for name, value in served.params.items()}
+    exact |= {name: value for name, value in given.items() if value is not None}
+    return msgspec.structs.replace(outer, exact=exact)
+
+
+def _excluded(flawed: Kernel | Component, defect: Defect, names: Names, machine: frozenset[str]) -> None:
+    features = set(words(defect.get("feature")))
+    if not (features and not features <= machine) and not is_elsewhere(flawed.version, defect, names):
+        raise ReplayError(
+            "certificate.target", f"a known defect of `{flawed.name}` is not shown to be elsewhere"
+        )
+
+
+def is_elsewhere(version: str, defect: Defect, names: Names) -> bool:
+    """Whether a defect is surely of other versions, or of other parameters."""
+    versions, when = defect.get("versions"), defect.get("when")
+    if isinstance(versions, Text) and admits(version, versions.value) is False:
+        return True
+    return when is not None and t.holds(when, names) is False
+
+
+def words(expr: Expr | None) -> Iterator[str]:
+    """Bare names and texts of a list."""
+    for item in expr.items if isinstance(expr, ListOf) else (expr,):
+        if isinstance(item, Ref):
+            yield item.name.rpartition(".")[2]
+        elif isinstance(item, Text):
+            yield item.value
