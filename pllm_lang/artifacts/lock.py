@@ -12,7 +12,7 @@ import msgspec
 
 from pllm_lang import __version__
 from pllm_lang.artifacts.certificate import Proved, certify
-from pllm_lang.artifacts.library_records import filed
+from pllm_lang.artifacts.filing import filed
 from pllm_lang.artifacts.lock_data import LOCK, Compiler, Digests, Documents, Filed, Lock, Program
 from pllm_lang.artifacts.lock_documents import canonical, digest, document
 from pllm_lang.catalog.expr import Apply, Expr, Ref

@@ -10,6 +10,7 @@ import pytest
 
 from pllm_lang.artifacts.library_records import altered_records, own_records
 from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.load import shipped_library
 from tests.artifacts.locks import MASKED, SHARED, data, of_text, sealed
 from tests.artifacts.test_lock import pllm
@@ -18,8 +19,7 @@ POLICY = "std.policies.single_evaluator"
 
 
 def altered(lock: bytes) -> tuple[str, ...]:
-    done = replay(lock)
-    return altered_records(done.records, done.policy, done.policy_digest, shipped_library())
+    return altered_records(replay(lock), shipped_library())
 
 
 def another_record(documents: Any) -> str:
@@ -64,6 +64,25 @@ def test_what_is_called_like_the_library_and_is_not_is_named(forge: Any, tmp_pat
     told = json.loads(done.stdout)
     assert (done.returncode, told["code"]) == (1, "lock.library")
     assert key in told["message"]
+
+
+def test_a_module_of_the_library_is_as_it_is_here() -> None:
+    lock = data(of_text(MASKED))
+    lock["digests"]["modules"]["std.formats"] = "0" * 64
+    assert altered(sealed(lock)) == ("std.formats",)
+
+
+def test_a_policy_that_the_lock_does_not_hold() -> None:
+    """Every obligation of the policy is gone with it, and the plan still says that it is under it."""
+    lock = data(of_text(SHARED))
+    documents = lock["documents"]
+    documents |= {"policy": None, "programs": [], "protocols": []}
+    certificate = documents["certificate"]
+    certificate |= {"seen": [], "parts": [], "assumed": []}
+    families = ("placement", "protocol")
+    certificate["duties"] = [one for one in certificate["duties"] if not one[0].startswith(families)]
+    with pytest.raises(ReplayError, match="under a policy that the lock does not hold"):
+        replay(sealed(lock))
 
 
 def test_what_a_plan_brings_along_is_listed(tmp_path: Path) -> None:

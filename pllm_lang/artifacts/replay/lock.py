@@ -58,7 +58,8 @@ MALFORMED = (
 class Replayed(msgspec.Struct, frozen=True):
     """`shown` counts the obligations that were shown again, by code; `trusted` are sentences about what the lock only states.
 
-    `records` are the digests of the records that the plan names, by key: that they are the library's is not asked here."""
+    `records` and `modules` are the digests of those that the plan names: that they are the library's is not asked here.
+    `on_machines`: an experiment with machines."""
 
     name: str
     plan_lock_digest: str
@@ -68,6 +69,8 @@ class Replayed(msgspec.Struct, frozen=True):
     policy: str
     policy_digest: str
     records: dict[str, str]
+    modules: dict[str, str]
+    on_machines: bool
 
 
 def replay(data: bytes) -> Replayed:
@@ -108,9 +111,18 @@ def _replayed(lock: Lock) -> Replayed:
     for code, _, _ in sorted(expected):
         shown[code] = shown.get(code, 0) + 1
     assumed = lock.documents.certificate.assumed
-    trusted, digests, policy = tuple(_word_of(lock)), lock.digests, documents_policy(lock)
+    experiment, digests = lock.documents.experiment, lock.digests
     return Replayed(
-        lock.name, lock.plan_lock_digest, shown, trusted, assumed, policy, digests.policy, digests.records
+        lock.name,
+        lock.plan_lock_digest,
+        shown,
+        tuple(_word_of(lock)),
+        assumed,
+        documents_policy(lock),
+        digests.policy,
+        digests.records,
+        digests.modules,
+        experiment is not None and experiment.deployment is not None,
     )
 
 

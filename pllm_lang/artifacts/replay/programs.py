@@ -62,6 +62,8 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
             or lock.documents.certificate.parts
         ):
             raise ReplayError("certificate.program", "a plan under no policy has no programs")
+        if documents_policy(lock):
+            raise ReplayError("certificate.program", "the plan is under a policy that the lock does not hold")
         return set(), []
     asked = documents_policy(lock)
     if asked != f"{policy.module}.{policy.name}":

@@ -30,11 +30,6 @@ def as_text(path: str, done: Replayed) -> str:
     return "\n".join(lines)
 
 
-def not_of_the_library(altered: tuple[str, ...]) -> ReplayError:
-    named = ", ".join(f"`{key}`" for key in altered[:5])
-    return ReplayError("lock.library", f"not as the library that is installed here has it: {named}")
-
-
 def refused_text(path: str, problem: ReplayError) -> str:
     family, _, last = problem.code.partition(".")
     return f"{path}: refused [{problem.code}] {problem}\n  next: {NEXT.get(last, NEXT[family])}"
@@ -42,7 +37,8 @@ def refused_text(path: str, problem: ReplayError) -> str:
 
 def as_json(done: Replayed) -> str:
     told = {"schema": SCHEMA, "proved": True, **msgspec.to_builtins(done)}
-    del told["records"]
+    for inner in ("records", "modules", "on_machines"):
+        del told[inner]
     told["own_records"] = list(own_records(done.records, done.policy))
     return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
 

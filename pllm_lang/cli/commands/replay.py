@@ -12,17 +12,10 @@ from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(lock: str, format_: str) -> int:
     """Check every digest of a lock, and show each obligation of its plan again from the evidence in it."""
-    from pllm_lang.artifacts.library_records import altered_records
-    from pllm_lang.artifacts.replay.lock import replay
+    from pllm_lang.artifacts.library_records import replay_here
     from pllm_lang.artifacts.replay.reading import MAX_LOCK_BYTES
     from pllm_lang.artifacts.replay.refusal import ReplayError
-    from pllm_lang.artifacts.replay.text import (
-        as_json,
-        as_text,
-        not_of_the_library,
-        refused_json,
-        refused_text,
-    )
+    from pllm_lang.artifacts.replay.text import as_json, as_text, refused_json, refused_text
     from pllm_lang.catalog.load import shipped_library
     from pllm_lang.text.regular_file import Unreadable, read_bytes
 
@@ -33,10 +26,7 @@ def command(lock: str, format_: str) -> int:
     try:
         if isinstance(data, Unreadable):
             raise ReplayError("lock.too_large", data.message)
-        done = replay(data)
-        altered = altered_records(done.records, done.policy, done.policy_digest, shipped_library())
-        if altered:
-            raise not_of_the_library(altered)
+        done = replay_here(data, shipped_library())
     except ReplayError as problem:
         told = refused_json(problem) if format_ == "json" else refused_text(lock, problem)
         click.echo(told)
