@@ -15,6 +15,7 @@ import msgspec
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.load import Opened, open_project
 from pllm_lang.catalog.records import Component, Record
+from pllm_lang.resolve.consequences import without_misspelt_uses
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import Plan
@@ -112,13 +113,14 @@ def check_opened(
         for report in one.plans
     )
     protocols = tuple(report for one in done for report in one.protocols)
-    findings = [
+    findings = (
         *(finding for finding in opened.findings if _is_own(finding, broken)),
         *(finding for module in main for finding in _model_findings(module)),
         *(finding for report in (*protocols, *reports) for finding in report.findings),
-    ]
+    )
     sources = {module.source.name: module.source for module in project.modules.values()}
-    return Checked(tuple(findings), reports, sources, comments, tuple(_read(project)), opened, protocols)
+    told = tuple(without_misspelt_uses(findings))
+    return Checked(told, reports, sources, comments, tuple(_read(project)), opened, protocols)
 
 
 def _unsound(project: Project, findings: Iterable[Finding]) -> set[str]:

@@ -79,9 +79,24 @@ def check_plan(
         if memory is not None:
             memory.forget(view)
         return _too_long(plan, source_map, lowering)
-    findings = (*lowering, *findings_of(judged, source_map))
+    findings = (*lowering, *findings_of(_untold(judged, source_map, lowering), source_map))
     accepted = no_errors(findings) and all(o.verdict is Verdict.PROVED for o in judged)
     return PlanReport(source_map.name, plan, judged, _not_asked(view), findings, walked, source_map, accepted)
+
+
+def _untold(
+    judged: Iterable[Obligation], source_map: SourceMap, lowering: tuple[Finding, ...]
+) -> Iterator[Obligation]:
+    """Without what a finding of lowering has told: a step whose component has an unknown name is covered by nothing."""
+    told = {(one.span.file, one.span.start) for one in lowering if one.severity is Severity.ERROR}
+    for obligation in judged:
+        using = source_map.parts.get((obligation.subject, "using"))
+        if (
+            obligation.code != "coverage.no_component"
+            or using is None
+            or not any(file == using.file and using.start <= start < using.end for file, start in told)
+        ):
+            yield obligation
 
 
 def _judged(view: PlanView, source_map: SourceMap, memory: Memory) -> tuple[Flow, tuple[Obligation, ...]]:

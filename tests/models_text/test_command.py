@@ -98,6 +98,21 @@ def test_a_pass_that_does_not_fit_is_a_finding(tmp_path: Path, text: str, code: 
     assert word in found["message"] + found["help"]
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("quantize_weights(bitz: 8)", "--pass:1:18: "),
+        ("chunk_prefill(size: 3)", "--pass:1:15: "),
+        ("mystery", "--pass:1:1: "),
+        ("chunk_prefill(size", "--pass:1:1: "),
+    ],
+)
+def test_a_pass_that_does_not_fit_is_shown_where_it_is_written(tmp_path: Path, text: str, place: str) -> None:
+    passes = ("--pass", "fuse_qkv", "--pass", text)
+    done = pllm(tmp_path, "lower", write(tmp_path, LLAMA), *SIZES, *passes, "--format", "concise")
+    assert done.stderr.startswith(f"{place}error[models.pass_refused]")
+
+
 def test_a_finding_points_at_the_key(tmp_path: Path) -> None:
     done = pllm(tmp_path, "lower", write(tmp_path, LLAMA | {"hidden_size": 0}), *SIZES, "--format", "concise")
     line = json.dumps(LLAMA | {"hidden_size": 0}, indent=2).splitlines().index('  "hidden_size": 0,') + 1

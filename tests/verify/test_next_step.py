@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.corpus_harness import findings_of
 
 HEAD = "pllm 1\nimport std.formats [fx64_16, int8, f32]\nimport std.methods [fixed_linear_exact, integer_linear]\n"
@@ -80,6 +82,36 @@ experiment trial { plan: p, deployment: here }
 """
     message = told(tmp_path, text + layer("int8", "using integer_linear"))["target.capacity"][0]
     assert message == "`client` needs 72 bytes, and `tiny` has 24"
+
+
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        ("24", "write `24GiB`, or `24B` where bytes are meant"),
+        ("2113536", "write `2113536B`, or `2064KiB`, which is the same"),
+        ("34359738368", "write `34359738368B`, or `32GiB`, which is the same"),
+        ("1000003", "write `1000003B`"),
+    ],
+)
+def test_a_size_without_a_unit_is_shown_as_what_it_is(tmp_path: Path, written: str, advice: str) -> None:
+    text = f"target tiny {{ isa: [avx2], memory: {written}, cores: 1 }}\n"
+    assert told(tmp_path, text)["records.wrong_value"][1] == advice
+
+
+def test_all_features_of_a_component_are_needed_and_one_variant_of_a_kernel(tmp_path: Path) -> None:
+    text = """component offload = "example/offload" {
+  kind: method
+  version: "1"
+  implements: linear
+  carrier: ring(32)
+  host_features: ["gpu", "tee"]
+}
+target bare { isa: [sse2], memory: 24GiB, cores: 1 }
+deployment here { kind: local, hosts: { client: bare } }
+experiment trial { plan: p, deployment: here }
+"""
+    message = told(tmp_path, text + layer("int8", "using offload"))["target.feature"][0]
+    assert message == "`offload` needs gpu and tee, which `bare` of `client` does not have"
 
 
 def test_a_write_that_breaks_a_state_names_the_state(tmp_path: Path) -> None:

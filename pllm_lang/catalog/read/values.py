@@ -9,7 +9,7 @@ from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref, Text
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.fields import FieldSpec
 from pllm_lang.resolve.suggest import did_you_mean
-from pllm_lang.resolve.units import Problem, read_quantity
+from pllm_lang.resolve.units import UNITS, Problem, read_quantity
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.article import with_article
 from pllm_lang.text.finding import Span
@@ -68,7 +68,7 @@ def check_value(kind: str, spec: FieldSpec, item: syn.Field, value: Expr, ctx: C
 def _check_amount(spec: FieldSpec, item: syn.Field, value: Num, place: Span, ctx: Context) -> None:
     """A machine has some memory, in a unit that is written: `24` alone would be 24 bytes."""
     if not isinstance(item.value, syn.Quantity):
-        help_ = f"write `{value.value}GiB`, or `{value.value}B` where {spec.accepts} are meant"
+        help_ = f"write {_with_units(value.value)}"
         ctx.report("records.wrong_value", f"`{spec.name}` needs a unit", place, help_)
         return
     read = read_quantity(item.value.text)
@@ -76,6 +76,20 @@ def _check_amount(spec: FieldSpec, item: syn.Field, value: Num, place: Span, ctx
         ctx.report("records.wrong_value", f"`{spec.name}` is in {spec.accepts}, not in {read[1]}", place)
     elif Fraction(value.value) <= 0:
         ctx.report("records.wrong_value", f"`{spec.name}` is more than nothing", place, spec.doc)
+
+
+_SMALL = 4096
+"""Up to so many, a number without a unit is probably one of GiB: no machine has more of them."""
+
+
+def _with_units(number: str) -> str:
+    """The same number with a unit: as what it stands for, and in the largest unit in which it is whole."""
+    value = Fraction(number)
+    if value <= _SMALL:
+        return f"`{number}GiB`, or `{number}B` where bytes are meant"
+    units = ((unit, UNITS[unit][1]) for unit in ("TiB", "GiB", "MiB", "KiB"))
+    whole = next((f"{value / size}{unit}" for unit, size in units if value % size == 0), "")
+    return f"`{number}B`" + (f", or `{whole}`, which is the same" if whole else "")
 
 
 def _check_reference(spec: FieldSpec, part: Expr, place: Span, ctx: Context) -> None:

@@ -51,7 +51,7 @@ def _features(host: Host, component: Component, subject: int) -> Iterator[Obliga
     if not missing:
         yield Obligation(CODE, Verdict.PROVED, subject, part=component.name, evidence=(host.party,))
         return
-    yield _missing(subject, host, component.name, missing)
+    yield _missing(subject, host, component.name, missing, "and")
 
 
 def _kernels(host: Host, kernels: Iterable[KernelUse], subject: int) -> Iterator[Obligation]:
@@ -61,11 +61,12 @@ def _kernels(host: Host, kernels: Iterable[KernelUse], subject: int) -> Iterator
         if usable:
             yield Obligation(CODE, Verdict.PROVED, subject, evidence=(host.party, usable[0]))
         else:
-            yield _missing(subject, host, use.kernel.name, list(variants))
+            yield _missing(subject, host, use.kernel.name, list(variants), "or")
 
 
-def _missing(subject: int, host: Host, name: str, missing: list[str]) -> Obligation:
-    told = " or ".join(missing) or "an instruction set, of which its record names none"
+def _missing(subject: int, host: Host, name: str, missing: list[str], joined: str) -> Obligation:
+    """`joined` is "and" where all are needed, "or" where one of them would do."""
+    told = f" {joined} ".join(missing) or "an instruction set, of which its record names none"
     return Obligation(
         CODE,
         Verdict.REFUTED,
