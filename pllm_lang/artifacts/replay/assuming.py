@@ -34,7 +34,7 @@ def owed_of_programs(
             ("placement.distance", -1, f"the budget {who}") for who, distance in distances.items() if distance
         }
     owed |= {("placement.assumption", -1, one) for one in shared}
-    owed |= {("protocol.wrong_result", about, "") for about in _texts_used(lock)}
+    owed |= {("protocol.wrong_result", about, "" if about >= 0 else "using") for about in _texts_used(lock)}
     asked = int(policy.security.get("computational", 0))
     for text in lock.documents.protocols:
         for name, bits in rests_on(text.protocol):

@@ -54,7 +54,7 @@ def _apart(walked: Walked, policy: Policy) -> set[Found]:
         return set()
     if experiment.deployment.kind == "local":
         raise ReplayError("certificate.policy", "all parties run on one machine, which the policy forbids")
-    return {("assurance.local_deployment", -1, "")}
+    return {("assurance.local_deployment", -1, "step")}
 
 
 # ---- claims ----

@@ -131,7 +131,9 @@ _PARTS = {"bounds.requirement": "requires"}
 
 def _claim(duty: Duty) -> Found:
     """A budget of failures is about all of the plan, whichever step a certificate says fails most."""
-    return duty.code, -1 if duty.code == "bounds.failure" else duty.about, duty.part
+    if duty.code == "bounds.failure":
+        return duty.code, -1, ""
+    return duty.code, duty.about, duty.part
 
 
 def _word_of(lock: Lock) -> Iterator[str]:
