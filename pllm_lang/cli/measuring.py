@@ -13,6 +13,7 @@ from pllm_lang.runtime.checkpoint.open import checkpoint_digest, open_checkpoint
 from pllm_lang.runtime.measure.calibrate import calibrated
 from pllm_lang.runtime.measure.document import facts_document
 from pllm_lang.runtime.measure.facts import facts_of_checkpoint
+from pllm_lang.text.visible import visible
 
 
 class NotMeasuredError(Exception):
@@ -35,6 +36,9 @@ def facts_text(path: str, bits: int, calibration: str | None) -> bytes:
             help_ = "put the model's config.json beside the files: then the experts of a layer are one weight"
             raise CheckpointError("checkpoint.too_large", message, help_)
         return text
+    except MemoryError:
+        text = "a tensor or an array claims more than the memory holds"
+        raise NotMeasuredError(_told("checkpoint.too_large", path, text, "")) from None
     except CheckpointError as error:
         raise NotMeasuredError(_told(error.code, path, str(error), error.help)) from None
     except LoweringError as error:
@@ -49,4 +53,6 @@ def _graph(config: bytes) -> ModelGraph:
 
 def _told(code: str, path: str, message: str, help: str) -> str:
     named = os.path.basename(os.path.normpath(path))
-    return f"error[{code}]: {named}: {message}" + (f"\n  = help: {help}" if help else "")
+    return f"error[{code}]: {visible(f'{named}: {message}')}" + (
+        f"\n  = help: {visible(help)}" if help else ""
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_bfloat16_is_the_upper_half_of_single_precision(
         assert Fraction(value) == (-magnitude if sign else magnitude)
 
 
-@pytest.mark.parametrize("entries", [1, 7, 40])
+@pytest.mark.parametrize("entries", [1, 7, 40, 70, 75, 1000])
 def test_blocks_are_the_whole(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, entries: int
 ) -> None:
@@ -125,3 +126,30 @@ def test_blocks_are_the_whole(
     found = measure(parts, 5)
     assert found is not None
     assert found.col_norm1 == max(array[0].sum(axis=0).max(), array[1].sum(axis=0).max())
+
+
+@settings(deadline=None)
+@given(
+    nps.arrays(np.int32, nps.array_shapes(min_dims=3, max_dims=4, max_side=5)),
+    st.integers(1, 60),
+)
+def test_of_stacks_of_matrices(
+    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, entries: int
+) -> None:
+    """Whole matrices share a block where it has room, and their columns are not summed together."""
+    path = save(tmp_path_factory.mktemp("s") / "m.safetensors", {"w": array})
+    stored = read_header(str(path))["w"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tensors, "BLOCK_ENTRIES", entries)
+        found = measure(tensors.blocks("w", stored), array.shape[-2])
+    assert found is not None
+    each = [exact(matrix) for matrix in array.reshape(-1, *array.shape[-2:])]
+    for slot in each[0]:
+        truth = max(one[slot] for one in each)
+        assert truth <= getattr(found, slot) <= truth * SLACK + TINY, slot
+
+
+def test_many_small_matrices_take_no_longer_than_one(tmp_path: Path) -> None:
+    path = save(tmp_path / "m.safetensors", {"w": np.ones((300_000, 1, 1), np.int8)})
+    stored = read_header(str(path))["w"]
+    assert len(list(tensors.blocks("w", stored))) == 1

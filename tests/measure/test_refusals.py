@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -201,6 +202,20 @@ def test_data_that_unpacks_to_too_much_is_not_unpacked(
     monkeypatch.setattr(calibrate, "MAX_DATA_BYTES", 2**20)
     monkeypatch.setattr(np, "load", None)
     assert "calibration.too_large" in refused(str(checkpoint), "--calibration", str(tmp_path / "d.npz"))
+
+
+def test_an_array_that_claims_more_than_the_memory_is_refused(tmp_path: Path) -> None:
+    """Its header alone says how large it is; the archive holds none of it."""
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 4096), }".ljust(117) + b"\n"
+    with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
+        archive.writestr("h.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    checkpoint = save(tmp_path / "c.safetensors", {"w": ONES})
+    assert "calibration.too_large" in refused(str(checkpoint), "--calibration", str(tmp_path / "d.npz"))
+
+
+def test_what_a_file_is_called_moves_no_cursor(tmp_path: Path) -> None:
+    folder = index("\x1b[2J\x07.safetensors")(tmp_path)
+    assert "\u241b[2J\u2407.safetensors" in refused(str(folder))
 
 
 def test_facts_that_check_would_not_read_are_not_written(tmp_path: Path) -> None:

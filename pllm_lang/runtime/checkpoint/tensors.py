@@ -27,14 +27,15 @@ _TYPES = {
 
 
 def blocks(name: str, stored: Stored) -> Iterator[Array]:
-    """The tensor as matrices `[rows, columns]` in order: whole rows, at most BLOCK_ENTRIES entries where a row
-    allows it. A matrix of a higher-rank tensor never shares a block with the next."""
+    """The tensor as rows `[rows, columns]` in order, at most BLOCK_ENTRIES entries where a row allows it. Of a higher-rank
+    tensor, a block is some rows of one matrix, or all rows of several."""
     mapped = _mapped(stored)
     columns = stored.shape[-1] if stored.shape else 1
     rows = stored.shape[-2] if len(stored.shape) > 1 else 1
-    step = max(1, BLOCK_ENTRIES // max(1, columns))
-    for matrix in mapped.reshape(-1, rows, columns):
-        for at in range(0, rows, step):
+    together = max(1, BLOCK_ENTRIES // max(1, rows * columns))
+    step = max(1, BLOCK_ENTRIES // max(1, columns)) if together == 1 else together * rows
+    for matrix in mapped.reshape(-1, rows if together == 1 else mapped.size // columns, columns):
+        for at in range(0, len(matrix), step):
             yield widened(name, stored.dtype, np.asarray(matrix[at : at + step]))
 
 

@@ -104,6 +104,9 @@ def _arrays(path: str) -> Iterator[tuple[str, Array]]:
         return
     try:
         yield from _unzipped(path, called)
+    except MemoryError:
+        message = f"an array of {called} claims more than the memory holds"
+        raise CheckpointError("calibration.too_large", message, "take fewer sequences") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise CheckpointError(
             "calibration.unreadable", f"{called} is no file of arrays: {error}", ANEW

@@ -39,7 +39,7 @@ class Sums:
         self._lost = Fraction(0)
 
     def add(self, block: Array) -> None:
-        """The next whole rows of the matrix."""
+        """The next rows: some of one matrix, or all of several."""
         if not block.size:
             return
         low, high = Fraction(block.min().item()), Fraction(block.max().item())
@@ -58,6 +58,11 @@ class Sums:
                 self._add_columns(powers, len(block))
 
     def _add_columns(self, powers: tuple[Array, Array], rows: int) -> None:
+        if not self._seen and rows > self._rows:
+            for slot, power in enumerate(powers):
+                total = power.reshape(-1, self._rows, power.shape[-1]).sum(axis=1).max()
+                self._col[slot] = max(self._col[slot], _above(total, self._rows, self._lost))
+            return
         sums = [power.sum(axis=0) for power in powers]
         self._open = [a + b for a, b in zip(self._open, sums, strict=True)] if self._open else sums
         self._seen += rows
