@@ -6,9 +6,11 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb
 
-from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
+import msgspec
+
+from pllm_lang.artifacts.lock_data import Lock, Move, Program
 from pllm_lang.artifacts.replay import numbers as n
-from pllm_lang.artifacts.replay.holdings import placed_at
+from pllm_lang.artifacts.replay.holdings import At, Seated
 from pllm_lang.artifacts.replay.one_text import one_text
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.run import Run, run
@@ -38,104 +40,83 @@ def coalitions(policy: Policy) -> list[tuple[str, ...]]:
     return list(found)
 
 
-def views_of_stages(
-    lock: Lock, policy: Policy, runs: list[Run], folds: list[list[tuple[str, str]]]
-) -> dict[str, Fraction]:
-    documents, evidence = lock.documents, lock.documents.certificate
-    own = {(one.whole, one.where, one.members): one.moves for one in evidence.seen}
+class Proofs(msgspec.Struct):
+    """The evidence by (whole, where, members), what of it was used, and the distances that it showed of protocols by themselves."""
+
+    runs: list[Run]
+    moves: dict[tuple[bool, int, tuple[str, ...]], tuple[Move, ...]]
     used: set[tuple[bool, int, tuple[str, ...]]] = set()
-    if len(own) < len(evidence.seen) or len(set(evidence.parts)) < len(evidence.parts):
+    shown: dict[tuple[int, tuple[str, ...]], Fraction] = {}
+
+    def take(self, whole: bool, where: int, members: tuple[str, ...], name: str) -> tuple[Move, ...]:
+        key = whole, where, members
+        if key not in self.moves:
+            text = f"it has no proof of what {told(members)} sees"
+            raise ReplayError("certificate.view", text, name)
+        self.used.add(key)
+        return self.moves[key]
+
+
+def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At]) -> dict[str, Fraction]:
+    """How far the view of each coalition is from one that says nothing, over all stages."""
+    evidence = lock.documents.certificate
+    proofs = Proofs(runs, {(one.whole, one.where, one.members): one.moves for one in evidence.seen})
+    if len(proofs.moves) < len(evidence.seen) or len(set(evidence.parts)) < len(evidence.parts):
         raise ReplayError("certificate.view", "it has two proofs of one view")
     distances: dict[str, Fraction] = {}
     parts: set[tuple[int, tuple[str, ...]]] = set()
     for members in coalitions(policy):
         total = Fraction(0)
-        for place, program in enumerate(documents.programs):
+        for place, at in enumerate(stages):
             if (place, members) in evidence.parts:
                 parts.add((place, members))
-                total += _by_parts(program, members, runs, own, used, folds[place])
+                total += _by_parts(at, members, proofs)
             else:
-                total += _as_one_text(lock, program, place, members, own, used)
+                total += _as_one_text(lock, at.program, place, members, proofs)
         distances[told(members)] = total
-    if used != set(own) or parts != set(evidence.parts):
+    if proofs.used != proofs.moves.keys() or parts != set(evidence.parts):
         raise ReplayError("certificate.view", "it has proofs of views that the policy does not ask for")
     _distances(lock, policy, distances)
     return distances
 
 
-Views = dict[tuple[bool, int, tuple[str, ...]], tuple[Move, ...]]
-
-
-def _by_parts(
-    program: Program,
-    members: tuple[str, ...],
-    runs: list[Run],
-    own: Views,
-    used: set[tuple[bool, int, tuple[str, ...]]],
-    folds: list[tuple[str, str]],
-) -> Fraction:
+def _by_parts(at: At, members: tuple[str, ...], proofs: Proofs) -> Fraction:
     """Every protocol by its own proof, each result exact, and nothing in the clear on the way but what is known or allowed."""
-    coalition, distance = set(members), Fraction(0)
-    known = {one.name for one in program.inputs if _gets(one.holding, coalition)}
-    final = {one.name for one in program.outputs if _gets(one.holding, coalition)}
-    done: dict[tuple[int, tuple[str, ...]], Fraction] = {}
-    results: dict[tuple[int, Roles], tuple[Fraction, list[tuple[str, bool]]]] = {}
-    for use in program.uses:
-        run = runs[use.protocol]
-        if (use.protocol, use.roles) not in results:
-            each = _sees(use, run, coalition, own, used, done)
-            results[use.protocol, use.roles] = each, _results(use, run, coalition)
-        each, outputs = results[use.protocol, use.roles]
-        distance += each * use.times if each else 0
-        from_known, names = all(name in known for _, name in use.inputs), dict(use.outputs)
-        for output, gets in outputs:
-            name = names[output]
-            if from_known or (gets and name in final):
+    coalition, total = set(members), Fraction(0)
+    known = {one.name for one in at.program.inputs if _gets(one.holding, coalition)}
+    final = {one.name for one in at.program.outputs if _gets(one.holding, coalition)}
+    seen: dict[int, tuple[Fraction, dict[str, bool]]] = {}
+    for use, seat in zip(at.program.uses, at.seats, strict=True):
+        if id(seat) not in seen:
+            gets = {one.name: _gets(holding, coalition) for one, holding in seat.gives}
+            seen[id(seat)] = _sees(seat, coalition, proofs), gets
+        distance, gets = seen[id(seat)]
+        total += distance * use.times if distance else 0
+        if known.issuperset({name for _, name in use.inputs}):
+            known.update({name for _, name in use.outputs})
+            continue
+        for output, name in use.outputs:
+            if gets[output] and name in final:
                 known.add(name)
-            elif gets:
-                raise ReplayError(
-                    "certificate.beyond",
-                    f"{told(members)} gets `{name}` on the way, and replay does not see why it may",
-                )
-    if any(before in known and after not in known for before, after in folds):
-        raise ReplayError(
-            "certificate.beyond",
-            "later turns of a repeat begin with less known than the turn that stands for them",
-        )
-    return distance
+            elif gets[output]:
+                text = f"{told(members)} gets `{name}` on the way, and replay does not see why it may"
+                raise ReplayError("certificate.beyond", text)
+    if any(before in known and after not in known for before, after in at.folds):
+        text = "later turns of a repeat begin with less known than the turn that stands for them"
+        raise ReplayError("certificate.beyond", text)
+    return total
 
 
-Roles = tuple[tuple[str, str], ...]
-
-
-def _sees(
-    use: Use,
-    run: Run,
-    coalition: set[str],
-    own: Views,
-    used: set[tuple[bool, int, tuple[str, ...]]],
-    done: dict[tuple[int, tuple[str, ...]], Fraction],
-) -> Fraction:
-    """The distance of what the coalition sees of one use, by the proof of its roles; uses in the same roles see the same."""
-    roles = tuple(sorted(role for role, party in use.roles if party in coalition))
-    key = (False, use.protocol, roles)
-    if roles and (use.protocol, roles) not in done:
-        if key not in own:
-            raise ReplayError(
-                "certificate.view", f"it has no proof of what {told(roles)} sees", run.protocol.name
-            )
-        used.add(key)
-        done[use.protocol, roles] = proves_view(run, roles, own[key])
-    return done.get((use.protocol, roles), Fraction(0))
-
-
-def _results(use: Use, run: Run, coalition: set[str]) -> list[tuple[str, bool]]:
-    """The results, all exact, and whether the coalition gets each."""
-    if any(one.meaning is None or one.scale_bits or one.error for one in run.protocol.outputs):
+def _sees(seat: Seated, coalition: set[str], proofs: Proofs) -> Fraction:
+    """The distance of what the coalition sees of a protocol of which every result is exact, by the proof of its roles."""
+    if any(one.meaning is None or one.scale_bits or one.error for one, _ in seat.gives):
         text = "a result that rounds is handed on in a proof by parts"
-        raise ReplayError("certificate.view", text, run.protocol.name)
-    roles = dict(use.roles)
-    return [(one.name, _gets(placed_at(one.holding, roles), coalition)) for one in run.protocol.outputs]
+        raise ReplayError("certificate.view", text, seat.text.name)
+    roles = tuple(sorted(role for role, party in seat.roles.items() if party in coalition))
+    if roles and (seat.number, roles) not in proofs.shown:
+        moves = proofs.take(False, seat.number, roles, seat.text.name)
+        proofs.shown[seat.number, roles] = proves_view(proofs.runs[seat.number], roles, moves)
+    return proofs.shown.get((seat.number, roles), Fraction(0))
 
 
 def _gets(holding: p.Holding, coalition: set[str]) -> bool:
@@ -143,28 +124,18 @@ def _gets(holding: p.Holding, coalition: set[str]) -> bool:
         case p.Public():
             return True
         case p.Clear():
-            return bool(coalition & set(holding.parties))
+            return not coalition.isdisjoint(holding.parties)
         case p.Shared():
             return all(coalition & set(piece.holders) for piece in holding.pieces)
 
 
 def _as_one_text(
-    lock: Lock,
-    program: Program,
-    place: int,
-    members: tuple[str, ...],
-    own: Views,
-    used: set[tuple[bool, int, tuple[str, ...]]],
+    lock: Lock, program: Program, place: int, members: tuple[str, ...], proofs: Proofs
 ) -> Fraction:
-    key = (True, place, members)
-    if key not in own:
-        raise ReplayError(
-            "certificate.view", f"it has no proof of what {told(members)} sees of stage `{program.stage}`"
-        )
+    moves = proofs.take(True, place, members, f"stage `{program.stage}`")
     if len(program.uses) > MAX_USES_AS_ONE_TEXT or program.folded:
         raise ReplayError("certificate.beyond", "the stage is too long to be followed as one text")
-    used.add(key)
-    return proves_view(run(one_text(lock, program)), members, own[key])
+    return proves_view(run(one_text(lock, program)), members, moves)
 
 
 def _distances(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> None:

@@ -19,30 +19,47 @@ RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A value of a stage: its name there, where it lies, and who may know it."""
+    """A value of a stage: its name there, where it lies, who may know it, and, of what a stage begins with, the stated size of
+    its numbers and how long it lives."""
 
     name: str
     type: p.TensorType
     holding: p.Holding
     known: frozenset[str]
+    bits: int = 0
+    lives: p.Lifetime = "execution"
+
+
+class Seated(msgspec.Struct, frozen=True):
+    """A protocol with its roles given to parties: what it takes and gives, and where that lies. `parties` are those of the plan."""
+
+    number: int
+    component: str
+    text: p.Protocol
+    roles: dict[str, str]
+    parties: frozenset[str]
+    takes: tuple[tuple[p.Input, p.Holding], ...]
+    gives: tuple[tuple[p.Output, p.Holding], ...]
 
 
 class At(msgspec.Struct):
-    """A stage under way: `root` leads from an embedded or shown value to the plan's; `next` counts the uses taken."""
+    """A stage under way: `seats` are its uses' protocols, `next` counts the uses taken; `root` leads from an embedded or shown
+    value to the plan's; `shown` are the parties to which a value was shown for the next step. `calls` gives each name of a local
+    call its operator and parameters; `done` are the steps whose protocol was held against them."""
 
     walked: Walked
     policy: Policy
     program: Program
     stage: Stage
-    names: dict[str, Held]
-    values: dict[int | tuple[int, int], Held]
-    root: dict[str, str]
-    loops: dict[int, int]
-    functions: dict[str, Any]
-    bits: dict[str, int]
-    lives: dict[str, p.Lifetime]
-    shown: dict[str, frozenset[str]]
-    public: dict[str, list[str]]
+    seats: list[Seated]
+    names: dict[str, Held] = {}
+    values: dict[int | tuple[int, int], Held] = {}
+    root: dict[str, str] = {}
+    loops: dict[int, int] = {}
+    shown: dict[str, frozenset[str]] = {}
+    public: dict[str, list[str]] = {}
+    calls: dict[str, Any] = {}
+    done: dict[tuple[Any, ...], bool] = {}
     times: int = 1
     folds: list[tuple[str, str]] = []
     next: int = 0

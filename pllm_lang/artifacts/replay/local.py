@@ -6,11 +6,10 @@ from fractions import Fraction
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.derive import bind
-from pllm_lang.artifacts.replay.holdings import At, Held
+from pllm_lang.artifacts.replay.holdings import At, Seated
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Operator
 from pllm_lang.ir import protocol as p
@@ -41,18 +40,25 @@ def computes(text: p.Protocol, name: str) -> bool:
     return len(body) == len(text.body) and body == expected
 
 
-def by_itself(
-    at: At, step: Step, operator: Operator, text: p.Protocol, use: Use, operands: list[Held]
-) -> None:
+def calls(at: At, seat: Seated, name: str) -> bool:
+    """Whether a text is a local call of this name; asked once of each."""
+    key = seat.number, name
+    if key not in at.done:
+        at.done[key] = computes(seat.text, name)
+    return at.done[key]
+
+
+def by_itself(at: At, step: Step, operator: Operator, seat: Seated) -> bool:
     """A step that parties do by themselves: a call by name, one name for one operator and its parameters, or the same move of
-    entries on every piece."""
+    entries on every piece: then True, and its operands have to lie alike in pieces."""
+    text = seat.text
     if any(not isinstance(line, p.Assign) for line in text.body):
         raise at.refuse("a step in the clear sends or draws something")
-    if step.party and {q for _, q in use.roles} != {step.party}:
+    if step.party and set(seat.roles.values()) != {step.party}:
         raise at.refuse(f"a step runs elsewhere than at `{step.party}`")
     if all(isinstance(line.value, p.Call) for line in text.body if isinstance(line, p.Assign)):
-        _called(at, step, operator, text)
-        return
+        _called(at, step, operator, seat)
+        return False
     names = t.Names()
     for spec, given in zip(operator.operands, text.inputs, strict=True):
         shape = tuple(dim for dim in given.type.shape if isinstance(dim, int))
@@ -60,28 +66,24 @@ def by_itself(
         names.exact.setdefault(RANK, len(shape))
     params = {name: _substituted(value) for name, value in step.params}
     means = {clause.name: clause.expr for clause in operator.means}
-    if (
-        "structural" not in operator.fields
-        or not all(isinstance(one.holding, p.Shared) for one in operands)
-        or len({repr(one.holding) for one in operands}) != 1
-        or any(
-            output.scale_bits
-            or output.error
-            or output.name != spec.name
-            or not _moved_as(output.meaning, means.get(spec.name), params, names)
-            for output, spec in zip(text.outputs, operator.results, strict=True)
-        )
+    if "structural" not in operator.fields or any(
+        output.scale_bits
+        or output.error
+        or output.name != spec.name
+        or not _moved_as(output.meaning, means.get(spec.name), params, names)
+        for output, spec in zip(text.outputs, operator.results, strict=True)
     ):
         raise at.refuse("a step on shares is more than its move of entries")
+    return True
 
 
-def _called(at: At, step: Step, operator: Operator, text: p.Protocol) -> None:
+def _called(at: At, step: Step, operator: Operator, seat: Seated) -> None:
     """The operator with its parameters, by a name that stands for nothing else in the stage."""
     params = ", ".join(f"{name}={_written(at, value)}" for name, value in step.params)
     name = operator.name if operator.module.startswith("std.") else step.operator
     name = f"{name}[{params}]" if params else name
     meant = step.operator, step.params
-    if not computes(text, name) or at.functions.setdefault(name, meant) != meant:
+    if not calls(at, seat, name) or at.calls.setdefault(name, meant) != meant:
         raise at.refuse(f"a step in the clear is not `{name}` of its operands")
 
 

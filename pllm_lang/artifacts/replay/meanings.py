@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
-from pllm_lang.artifacts.replay.holdings import At, is_boolean
+from pllm_lang.artifacts.replay.holdings import At, Seated, is_boolean
 from pllm_lang.artifacts.replay.numbers import Range
 from pllm_lang.artifacts.replay.refusal import ReplayError
-from pllm_lang.artifacts.replay.walked import component_of, form_of
+from pllm_lang.artifacts.replay.seats import IDEAL
+from pllm_lang.artifacts.replay.walked import Said, form_of, value_of
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.records import Operator
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Member, Step, TensorType
+from pllm_lang.ir.plan import Step, TensorType
 
 
 def in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> None:
@@ -43,29 +43,28 @@ def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range) ->
         )
 
 
-def by_component(at: At, step: Step, operator: Operator, text: p.Protocol, use: Use) -> None:
+def by_component(at: At, step: Step, said: Said, seat: Seated) -> None:
     """The parties play the roles that the step gives them, operands are as small as the text takes them to be, and what the
     text says of its results is what the operator means."""
+    text, operator, component = seat.text, said.operator, said.component
     bound = {} if step.use is None else dict(step.use.roles)
-    component = component_of(at.walked, step)
     for role in text.parties:
-        party = dict(use.roles).get(role.name, "")
         if role.ideal is not None and component is not None and role.name in component.roles:
             raise at.refuse(f"the role `{role.name}` is one of its component's, and no primitive")
-        if party != (f"ideal {role.name}" if role.ideal is not None else bound.get(role.name, role.name)):
+        wanted = IDEAL + role.name if role.ideal is not None else bound.get(role.name, role.name)
+        if seat.roles[role.name] != wanted:
             raise at.refuse(f"the role `{role.name}` is played by another party than the step says")
     if step.party:
         raise at.refuse("a step of several parties runs at one of them")
     reach = at.walked.reach[at.walked.number[id(step)]]
-    types = [at.walked.values[one.family if isinstance(one, Member) else one].type for one in step.operands]
+    types = [value_of(at.walked, one).type for one in step.operands]
     for thing, type_, limit in zip((*text.inputs, *text.outputs), (*types, *step.types), reach, strict=True):
         _fits(at, thing, type_, limit)
-    means = {clause.name: clause.expr for clause in operator.means}
     for output, spec in zip(text.outputs, operator.results, strict=True):
         if (
             output.meaning is None
             or output.name != spec.name
-            or not _meant(output.meaning, means.get(spec.name), operator)
+            or not _meant(output.meaning, said.means.get(spec.name), operator)
         ):
             raise at.refuse(
                 f"`{output.name}` of `{text.name}` is not said to be what `{operator.name}` means"
@@ -92,7 +91,7 @@ def _is_bits(meaning: p.Expr | None) -> bool:
 def _cut_as_said(at: At, step: Step, operator: Operator, text: p.Protocol) -> None:
     """The raw numbers of a result have its format's fraction bits, and what the text rounds the record says."""
     number = at.walked.number[id(step)]
-    types = [at.walked.values[one.family if isinstance(one, Member) else one].type for one in step.operands]
+    types = [value_of(at.walked, one).type for one in step.operands]
     held = [form_of(at.walked.lock, type_) for type_ in types]
     own = {
         spec.name: None if form.kind in ("exact", "float") else form.frac

@@ -8,8 +8,6 @@ composition rule of `docs/soundness.md`), or of the whole stage as one text.
 
 from __future__ import annotations
 
-from typing import cast
-
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock
@@ -18,36 +16,35 @@ from pllm_lang.artifacts.replay.coalitions import views_of_stages
 from pllm_lang.artifacts.replay.holdings import (
     At,
     Held,
+    Seated,
     documents_policy,
     everything_at_one,
     has_whole,
     held_in,
     holding_of,
+    is_boolean,
     name_of,
-    placed_at,
     unchanged,
     who_knows,
 )
 from pllm_lang.artifacts.replay.learning import (
     arrives,
     asks_revealed,
-    is_main,
     only_allowed,
     pattern_learnt,
     put_out,
-    take,
+    shows,
     take_aside,
-    wires_of,
 )
 from pllm_lang.artifacts.replay.local import by_itself
 from pllm_lang.artifacts.replay.meanings import by_component, in_range
 from pllm_lang.artifacts.replay.outputs import proves_outputs
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.run import Run, run, sized
-from pllm_lang.artifacts.replay.walked import Walked, component_of, counted_turn, record
-from pllm_lang.catalog.records import Operator
+from pllm_lang.artifacts.replay.seats import seats_of, take, wires_of
+from pllm_lang.artifacts.replay.walked import Said, Walked, component_key, counted_turn, value_of
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Input, Member, Node, Repeat, StateWrite, Step
+from pllm_lang.ir.plan import Input, Node, Repeat, StateWrite, Step
 
 
 def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
@@ -73,7 +70,7 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
     stages = [
-        At(walked, policy, program, stage, {}, {}, {}, {}, {}, {}, {}, {}, {}, folds=[], assumed=set())
+        At(walked, policy, program, stage, seats_of(walked, policy, program))
         for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
     ]
     for text in lock.documents.protocols:
@@ -81,7 +78,7 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
     for at in stages:
         _stage(at)
     runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
-    distances = views_of_stages(lock, policy, runs, [at.folds for at in stages])
+    distances = views_of_stages(lock, policy, runs, stages)
     pattern_learnt(lock, policy)
     shared = {one for at in stages for one in at.assumed}
     return owed_of_programs(lock, policy, distances, shared), runs
@@ -117,8 +114,8 @@ def _stage(at: At) -> None:
     for given in at.program.inputs:
         if given.name in at.names or given.fresh:
             raise at.refuse(f"`{given.name}` begins twice, or fresh")
-        at.names[given.name] = Held(given.name, given.type, given.holding, frozenset())
-        at.bits[given.name], at.lives[given.name] = given.range_bits, given.lifetime
+        own = given.type, given.holding, frozenset[str](), given.range_bits, given.lifetime
+        at.names[given.name] = Held(given.name, *own)
     for constant in plan.constants:
         _begins(at, constant.value, None, p.Public(), frozenset(), "weights")
     for weight in plan.weights:
@@ -164,7 +161,7 @@ def _begins(
     """A value that the stage begins with, under the plan's name for it."""
     name = name_of(at, value) if member is None else f"{name_of(at, value)}[{member}]"
     found = at.names.get(name)
-    alike = found is not None and found.holding == holding and at.lives[name] == lives
+    alike = found is not None and found.holding == holding and found.lives == lives
     if found is None or not alike or found.type.shape != at.walked.values[value].type.shape:
         raise at.refuse(f"it does not begin with `{name}` as the plan does")
     held = msgspec.structs.replace(found, known=known)
@@ -172,7 +169,7 @@ def _begins(
     at.values[value if member is None else (value, member)] = held
     at.values.setdefault(value, held)
     start = at.walked.values[value]
-    in_range(at, at.bits[name], start.type, start.fact.range, name)
+    in_range(at, held.bits, start.type, start.fact.range, name)
     if isinstance(held.holding, p.Public):
         at.public.setdefault(name.split("'", maxsplit=1)[0], []).append(name)
 
@@ -184,21 +181,14 @@ def _input(at: At, given: Input) -> None:
     found = at.names.get(name)
     if isinstance(holding, p.Shared) and found is not None and found.holding == p.Clear((given.owner,)):
         _begins(at, given.value, None, found.holding, owner)
-        use = take(at, -1)
-        text = at.walked.lock.documents.protocols[use.protocol].protocol
-        wires_of(at, use, text)
-        output = text.outputs[0] if len(text.outputs) == 1 else None
-        if (
-            use.inputs != (("x", name),)
-            or output is None
-            or placed_at(output.holding, dict(use.roles)) != holding
-            or not unchanged(text)
-        ):
+        use, seat = take(at, -1)
+        wires_of(at, use, seat)
+        if use.inputs != (("x", name),) or not unchanged(seat.text) or seat.gives[0][1] != holding:
             raise at.refuse(f"`{given.owner}` does not share `{name}` as the plan says")
         start = at.walked.values[given.value]
-        in_range(at, text.inputs[0].range_bits, start.type, start.fact.range, name)
+        in_range(at, seat.takes[0][0].range_bits, start.type, start.fact.range, name)
         at.assumed.add(f"`{given.owner}` shares `{name}` with fresh uniform pieces")
-        made = Held(use.outputs[0][1], output.type, holding, owner)
+        made = Held(use.outputs[0][1], seat.gives[0][0].type, holding, owner)
         at.names[made.name] = at.values[given.value] = made
         return
     known = owner or (frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]())
@@ -240,52 +230,63 @@ def _repeat(at: At, node: Repeat) -> None:
         at.values.update(zip((one.inner for one in node.carried), after, strict=True))
         if last:
             at.folds += [(x.name, y.name) for x, y in zip(before, after, strict=True)]
-            if any(
-                msgspec.structs.replace(x, name="") != msgspec.structs.replace(y, name="")
-                for x, y in zip(before, after, strict=True)
-            ):
+            if any(_state(x) != _state(y) for x, y in zip(before, after, strict=True)):
                 raise at.refuse("later turns of a repeat do not begin like the one that stands for them")
     at.times = outer
     for one in node.carried:
         at.values[one.final] = at.values[one.inner]
 
 
+def _state(held: Held) -> tuple[object, ...]:
+    """All that a later use may ask of a value, whatever it is called."""
+    return held.type, held.holding, held.known, held.lives
+
+
 def _step(at: At, step: Step) -> None:
-    lock, number = at.walked.lock, at.walked.number[id(step)]
-    while at.next < len(at.program.uses) and not is_main(at, number):
+    """The step's use, after those that show or embed what it takes. That a protocol is the step's is asked once of the two: it is
+    nothing that another turn changes (`reach` and `errors` are of all turns)."""
+    number = at.walked.number[id(step)]
+    while at.next < len(at.program.uses) and (at.program.uses[at.next].step != number or shows(at)):
         take_aside(at)
-    use = take(at, number)
-    text = lock.documents.protocols[use.protocol]
-    operands = [held_in(at, operand) for operand in step.operands]
-    wired = wires_of(at, use, text.protocol)
-    if [at.root.get(name, name) for name in wired] != [one.name for one in operands]:
+    use, seat = take(at, number)
+    operands, wired = [held_in(at, operand) for operand in step.operands], wires_of(at, use, seat)
+    if [at.root.get(held.name, held.name) for held in wired] != [held.name for held in operands]:
         raise at.refuse("a use is not wired to what its step reads")
-    for name, operand in zip(wired, step.operands, strict=True):
-        start = at.walked.values[operand.family if isinstance(operand, Member) else operand]
-        in_range(at, at.bits.get(name, 0), start.type, start.fact.range, name)
-    component, operator = component_of(at.walked, step), cast("Operator", record(at.walked, step.operator))
-    own = component is not None and component.protocol is not None and step.use is not None
-    if text.component != (step.use.key if own and step.use is not None else ""):
-        raise at.refuse("a use is of another component than its step")
-    if len(use.outputs) != len(step.results) or len(text.protocol.outputs) != len(step.results):
+    for held, operand in zip(wired, step.operands, strict=True):
+        if held.bits:
+            start = value_of(at.walked, operand)
+            in_range(at, held.bits, start.type, start.fact.range, held.name)
+    said = at.walked.said[step.operator, component_key(step)]
+    own = said.component is not None and said.component.protocol is not None and step.use is not None
+    key = number, id(seat)
+    if key not in at.done:
+        at.done[key] = _is_that(at, step, said, seat, own)
+    if at.done[key] and (
+        len({held.holding for held in operands}) != 1 or not isinstance(operands[0].holding, p.Shared)
+    ):
+        raise at.refuse("a step on shares is more than its move of entries")
+    asks_revealed(at, step, said, wired, seat)
+    known, names = who_knows(at, operands), dict(use.outputs)
+    if len(names) != len(step.results):
         raise at.refuse("a use has other results than its step")
-    asks_revealed(at, step, operator, wired, use)
-    if own:
-        by_component(at, step, operator, text.protocol, use)
-    else:
-        by_itself(at, step, operator, text.protocol, use, operands)
-    known = who_knows(at, operands)
-    for i, (result, type_) in enumerate(zip(step.results, step.types, strict=True)):
-        output = text.protocol.outputs[i]
-        holding = placed_at(output.holding, dict(use.roles))
-        if isinstance(holding, p.Public):
-            holding = p.Clear(tuple(sorted(q for _, q in use.roles if not q.startswith("ideal "))))
-        if output.type.shape != type_.shape and not (
-            isinstance(holding, p.Shared) and holding.scheme == "boolean_shares"
-        ):
-            raise at.refuse("a result has another shape than the plan says")
-        made = Held(dict(use.outputs)[output.name], output.type, holding, known)
+    for result, (output, holding) in zip(step.results, seat.gives, strict=True):
+        there = p.Clear(tuple(sorted(seat.parties))) if isinstance(holding, p.Public) else holding
+        made = Held(names[output.name], output.type, there, known)
         if made.name in at.names:
             raise at.refuse(f"`{made.name}` is made twice")
-        arrived = arrives(at, result, made) if own else made
-        at.names[made.name] = at.values[result] = arrived
+        at.names[made.name] = at.values[result] = arrives(at, result, made) if own else made
+
+
+def _is_that(at: At, step: Step, said: Said, seat: Seated, own: bool) -> bool:
+    """Whether it moves entries of pieces; ReplayError where the protocol is not that of the step."""
+    if seat.component != (step.use.key if own and step.use is not None else ""):
+        raise at.refuse("a use is of another component than its step")
+    if len(seat.gives) != len(step.results):
+        raise at.refuse("a use has other results than its step")
+    for (output, holding), type_ in zip(seat.gives, step.types, strict=True):
+        if output.type.shape != type_.shape and not is_boolean(holding):
+            raise at.refuse("a result has another shape than the plan says")
+    if not own:
+        return by_itself(at, step, said.operator, seat)
+    by_component(at, step, said, seat)
+    return False

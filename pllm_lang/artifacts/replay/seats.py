@@ -1,0 +1,91 @@
+"""Replay: the uses of protocols in a stage: who plays which role, in which order they run, and where the values they take lie."""
+
+from __future__ import annotations
+
+from pllm_lang.artifacts.lock_data import Program, Use
+from pllm_lang.artifacts.replay.holdings import At, Held, Seated, everything_at_one, lies, placed_at
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.run import LEVEL
+from pllm_lang.artifacts.replay.walked import Walked
+from pllm_lang.catalog.records import Policy
+from pllm_lang.ir import protocol as p
+
+IDEAL = "ideal "
+"""Begins the names of primitives that take part in a stage."""
+
+
+def seats_of(walked: Walked, policy: Policy, program: Program) -> list[Seated]:
+    """For each use its protocol; uses of one in the same roles share it."""
+    found: dict[tuple[int, tuple[tuple[str, str], ...]], Seated] = {}
+    out: list[Seated] = []
+    for use in program.uses:
+        key = use.protocol, use.roles
+        seat = found.get(key)
+        if seat is None:
+            seat = found[key] = _seated(walked, policy, program, use)
+        out.append(seat)
+    return out
+
+
+def _seated(walked: Walked, policy: Policy, program: Program, use: Use) -> Seated:
+    protocols = walked.lock.documents.protocols
+
+    def refuse(message: str) -> ReplayError:
+        return ReplayError("certificate.program", message, f"stage `{program.stage}`")
+
+    if not 0 <= use.protocol < len(protocols):
+        raise refuse("it runs a protocol that the lock does not hold")
+    component, text, roles = (
+        protocols[use.protocol].component,
+        protocols[use.protocol].protocol,
+        dict(use.roles),
+    )
+    if len(roles) < len(use.roles) or set(roles) != {party.name for party in text.parties}:
+        raise refuse(f"a role of `{text.name}` is played by nobody, or twice")
+    ideal = {IDEAL + party.name for party in text.parties if party.ideal is not None}
+    if not set(roles.values()) <= ideal | set(policy.parties):
+        raise refuse("somebody takes part who is no party of the policy")
+    takes = tuple((one, placed_at(one.holding, roles)) for one in text.inputs)
+    gives = tuple((one, placed_at(one.holding, roles)) for one in text.outputs)
+    for thing, holding in (*takes, *gives):
+        if everything_at_one(holding):
+            raise refuse(f"`{thing.name}` of `{text.name}` is shared, and a party has every piece")
+    parties = frozenset(party for party in roles.values() if not party.startswith(IDEAL))
+    return Seated(use.protocol, component, text, roles, parties, takes, gives)
+
+
+def take(at: At, step: int) -> tuple[Use, Seated]:
+    """The next use, which is one of this step (-1: of none), as often as the plan runs it here."""
+    if at.next >= len(at.program.uses) or at.program.uses[at.next].step != step:
+        raise at.refuse("the plan has a step here that the program does not run")
+    if at.program.uses[at.next].times != at.times:
+        raise at.refuse(f"a step runs {at.times} times")
+    if len(at.program.uses[at.next].outputs) != len(at.seats[at.next].gives):
+        raise at.refuse("a use has other results than its protocol")
+    at.next += 1
+    return at.program.uses[at.next - 1], at.seats[at.next - 1]
+
+
+def wires_of(at: At, use: Use, seat: Seated) -> list[Held]:
+    """The values that a use takes, in the order of its protocol, each lying as it is taken to lie."""
+    given, out = dict(use.inputs), list[Held]()
+    for one, wanted in seat.takes:
+        held = at.names.get(given.get(one.name, ""))
+        if held is None:
+            raise at.refuse(f"`{given.get(one.name, '')}` is not there")
+        if held.type != one.type or LEVEL[held.lives] > LEVEL[one.lifetime] or not lies(wanted, held.holding):
+            raise at.refuse(f"`{held.name}` does not lie as `{seat.text.name}` takes it to lie")
+        if held.name not in at.root and isinstance(held.holding, p.Public):
+            at.root[held.name] = _public_root(at, held.name)
+        out.append(held)
+    return out
+
+
+def _public_root(at: At, name: str) -> str:
+    """A public value in another ring is another name of it, `w'2` of `w`, where only one public value is called so."""
+    called = at.public.get(name.split("'", maxsplit=1)[0], [])
+    if name in called:
+        return name
+    if len(called) != 1:
+        raise at.refuse(f"it is not clear which value `{name}` is")
+    return called[0]
