@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pllm_lang.artifacts.coverage_report import ASPECTS, Coverage, Place, Row, count
+from pllm_lang.text.visible import visible
 
 _MARKS = {"covered": "ok", "assumed": "ok, assumed", "missing": "MISSING"}
 WIDEST = 48
@@ -18,7 +19,7 @@ def as_text(coverage: Coverage) -> str:
         "  ".join([*(cell.ljust(w) for cell, w in zip(row[:5], widths, strict=True)), row[5]]).rstrip()
         for row in rows
     ]
-    lines += [f"not asked: {told}" for told in coverage.not_asked]
+    lines += [f"not asked: {visible(told)}" for told in coverage.not_asked]
     lines.append(f"{coverage.plan}: {outcome(coverage)}")
     return "\n".join(lines)
 
@@ -43,7 +44,9 @@ def place_text(places: tuple[Place, ...]) -> str:
     return first if len(places) == 1 else f"{first} +{len(places) - 1}"
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str, str]:
+def _cells(row: Row) -> tuple[str, ...]:
+    """What a record says of itself may hold any characters; none of them moves the cursor."""
     blocker = f"{row.by} [{row.code}]" if row.code else row.by
     where = place_text(row.places)
-    return row.aspect, row.subject, str(row.occurrences), _MARKS[row.level], where, blocker
+    said = (row.aspect, row.subject, str(row.occurrences), _MARKS[row.level], where, blocker)
+    return tuple(map(visible, said))

@@ -15,6 +15,7 @@ from pllm_lang.cli.answer import Found, chosen_of, found_in, work_in
 from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.text.finding import Edit, Finding, Fix
 from pllm_lang.text.order import arrange
+from pllm_lang.text.visible import visible
 from pllm_lang.verify.fixes.registry import MAX_PROPOSED, propose
 from pllm_lang.verify.fixes.trial import applied, changes_nothing_else, compatible, holds, identity
 
@@ -159,8 +160,8 @@ def diff_text(change: Change) -> str:
     lines = difflib.unified_diff(
         _lines(change.old),
         _lines(change.new),
-        change.path,
-        f"{change.path} (fixed)",
+        visible(change.path),
+        f"{visible(change.path)} (fixed)",
     )
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines

@@ -31,6 +31,7 @@ from pllm_lang.ir.plan import (
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.ir.walk import rename, substitute
 from pllm_lang.ir.words import show_expr
+from pllm_lang.text.visible import visible
 
 INDENT = "  "
 
@@ -50,7 +51,7 @@ def show_plan(plan: Plan, names: SourceMap) -> str:
             to = f" to {', '.join(output.to)}" if output.to else ""
             held = f" as {output.holding}({', '.join(output.holders)})" if output.holding else ""
             lines.append(f"{inner}output {_value(names, output.value)}{to}{held}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(visible, lines)) + "\n"
 
 
 def _declarations(plan: Plan, names: SourceMap) -> Iterator[str]:

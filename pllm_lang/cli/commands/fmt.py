@@ -20,6 +20,7 @@ from pllm_lang.text.finding import Finding
 from pllm_lang.text.read import decode_source, read_source
 from pllm_lang.text.render_full import render_full
 from pllm_lang.text.source import Source
+from pllm_lang.text.visible import visible
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -80,7 +81,7 @@ def _one(path: str, check: bool, diff: bool) -> int:
         click.echo(_diff(outcome.source, outcome.text), nl=False)
         return FOUND_SOMETHING
     if check:
-        click.echo(f"would format {path}")
+        click.echo(f"would format {visible(path)}")
         return FOUND_SOMETHING
     return _write(path, outcome.text)
 
@@ -89,9 +90,9 @@ def _write(path: str, text: str) -> int:
     try:
         replace_text(path, text)
     except OSError as problem:
-        click.echo(f"cannot write {path}: {problem.strerror}", err=True)
+        click.echo(f"cannot write {visible(path)}: {problem.strerror}", err=True)
         return BAD_CALL
-    click.echo(f"formatted {path}")
+    click.echo(f"formatted {visible(path)}")
     return FOUND_NOTHING
 
 
@@ -126,7 +127,7 @@ def _diff(source: Source, text: str) -> str:
     lines = difflib.unified_diff(
         source.text.splitlines(keepends=True),
         text.splitlines(keepends=True),
-        source.name,
-        f"{source.name} (formatted)",
+        visible(source.name),
+        f"{visible(source.name)} (formatted)",
     )
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)

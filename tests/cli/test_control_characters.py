@@ -1,0 +1,82 @@
+"""What a file says, or is called, moves no cursor: control characters come out as their pictures."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.process import pllm
+
+SAID = r"\u001b]0;x\u0007\u202e\u009b2J\nok: accepted"
+TEXT = f"""pllm 1
+
+import std.formats [int8]
+
+component odd = "{SAID}" {{
+  kind: method
+  version: "{SAID}"
+  implements: mul
+  source: "{SAID}"
+  adversaries: [semi_honest]
+  assumptions: ["{SAID}"]
+  host_features: ["{SAID}"]
+  intermediate p: x * y
+  requires max_abs(x) < 5 else "{SAID}"
+}}
+
+assurance shown {{
+  claim: "{SAID}"
+  outcome: open
+  of: odd
+}}
+
+policy one {{
+  parties [client]
+  adversary semi_honest corrupts 1 of [client]
+  learns client: [results]
+  requires claim "{SAID}"
+}}
+
+plan product under one {{
+  input x: int8[4] from client
+  y = mul(x, x) using odd
+  requires error(y) <= 0 else "{SAID}"
+  output y to client
+}}
+"""
+UNTIDY = """pllm 1
+import std.formats [int16, int8]
+plan p {
+ input x: int8[4] from client
+ y = neg(x) @ client
+ output y to client
+}
+"""
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CALLS = (
+    "check a.pllm", "check --format concise a.pllm", "check --format github a.pllm", "check --format junit a.pllm",
+    "check --statistics a.pllm", "coverage a.pllm", "coverage --format html a.pllm", "cost a.pllm", "cost --format svg a.pllm",
+    "graph a.pllm", "graph --format dot a.pllm", "show a.pllm", "show --stage resolved a.pllm", "show --stage bounds a.pllm",
+    "show --stage roles a.pllm", "show --stage views a.pllm", "compile a.pllm", "diff a.pllm:product a.pllm:product",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_record_says(tmp_path: Path, call: str) -> None:
+    (tmp_path / "a.pllm").write_text(TEXT, encoding="utf-8")
+    done = pllm(tmp_path, *call.split())
+    assert done.stdout + done.stderr
+    assert HIDDEN.findall(done.stdout + done.stderr) == []
+    if "--format" not in call:  # where a line is one thing that is said
+        assert not re.search("^ok: accepted", done.stdout + done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "call", ["check .", "fmt --check .", "fmt --diff .", "check --fix --diff .", "check --fix .", "fmt ."]
+)
+def test_what_a_file_is_called(tmp_path: Path, call: str) -> None:
+    name = "x\x1b]0;x\x07.pllm"
+    (tmp_path / name).write_text(UNTIDY, encoding="utf-8")
+    done = pllm(tmp_path, *call.split())
+    assert "\u241b" in done.stdout + done.stderr
+    assert HIDDEN.findall(done.stdout + done.stderr) == []
