@@ -134,16 +134,17 @@ struct Tiles {
     const long steps = (rows + 2 * tile_rows - 1) / (2 * tile_rows) * 2;
     strip.pace = strip.near ? 0 : (tile_width * panel / 64 * Bits / 8 + steps - 1) / steps;
     const std::int8_t* next = strip.weights;
-    for (long left = strip.width; left > 0; left -= chunk) {
-      strip.width = left < chunk ? left : chunk;
+    const long length = chunk_length(strip.width);
+    for (long left = strip.width; left > 0; left -= length) {
+      strip.width = left < length ? left : length;
       strip.weights = next;
       next = strip.ahead = next + strip.width * panel * Bits / 8;
       if (Bits == 4) {
         widen_chunk(strip.weights, strip.width, bytes);
         strip.weights = bytes;
       }
-      multiply_tiles(strip, rows, left <= chunk, done);
-      strip.digits += chunk;
+      multiply_tiles(strip, rows, left <= length, done);
+      strip.digits += length;
       strip.resume = true;
     }
     asm volatile("tilerelease" ::);

@@ -4,6 +4,7 @@
 // base, where B has half the base in every place: the carries do themselves. A residue modulo q is first moved to
 // -q/2..q/2 when digits are signed, so that it needs no more of them.
 #pragma once
+#include "byte_rows.hpp"
 #include "matrix.hpp"
 
 namespace pllm {
@@ -74,6 +75,17 @@ void write_digits(const Word* __restrict words, long count, int digits, Digit* _
   }
 }
 
+// Of all words, whole vectors of them by shuffles where that is faster.
+template <class Word>
+void write_all_digits(const Word* words, long count, int digits, Digit* target, std::size_t stride) {
+#ifdef PLLM_BYTE_ROWS
+  if constexpr (vector_bytes == 64 && sizeof(Digit) == 1)
+    for (; count >= turned_words; count -= turned_words, words += turned_words, target += turned_words)
+      write_byte_rows(words, digits, target, stride);
+#endif
+  write_digits(words, count, digits, target, stride);
+}
+
 template <class Value>
 bool within(const Value* __restrict values, long count, Value largest) {
   Value worst = 0;
@@ -100,7 +112,7 @@ bool split(const Value* values, long count, const Inputs& inputs, Digit* digits,
       bias_inputs(values + k, now, modulus, biased);
       write_digits(biased, now, inputs.digits, digits + k, stride);
     } else {
-      write_digits(values + k, now, inputs.digits, digits + k, stride);
+      write_all_digits(values + k, now, inputs.digits, digits + k, stride);
     }
   }
   return true;

@@ -18,6 +18,7 @@ struct Matrix {
   int bits;                 // 8 or 4
   std::size_t panel_bytes;  // of weights
   std::size_t bytes;        // of everything that this matrix holds
+  Region* region;           // that holds the weights, or null
   std::int8_t* weights;     // [panels][padded / group][panel][group]
   std::int32_t* offsets;    // [panels * panel], 128 times the sum of each output's weights
 };
@@ -53,7 +54,8 @@ void pack_output(const Matrix& matrix, long output, const std::int8_t* weights) 
 
 void release_matrix(Matrix* matrix) {
   if (matrix == nullptr) return;
-  std::free(matrix->weights);
+  if (matrix->region == nullptr) std::free(matrix->weights);
+  leave_region(matrix->region);
   std::free(matrix->offsets);
   std::free(matrix);
 }
@@ -71,7 +73,7 @@ Matrix* compile_matrix(const std::int8_t* weights, long outputs, long inputs, in
   const std::size_t all = matrix->panels * matrix->panel_bytes;
   const std::size_t offsets = matrix->panels * panel * sizeof(std::int32_t);
   matrix->bytes = sizeof(Matrix) + all + offsets;
-  matrix->weights = static_cast<std::int8_t*>(allocate(all));
+  matrix->weights = static_cast<std::int8_t*>(all < fewest_shared ? allocate(all) : allocate_shared(all, matrix->region));
   matrix->offsets = static_cast<std::int32_t*>(allocate(offsets));
   if (matrix->weights == nullptr || matrix->offsets == nullptr) {
     release_matrix(matrix);

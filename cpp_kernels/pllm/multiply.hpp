@@ -17,6 +17,16 @@ constexpr long task_outputs = 64;                            // outputs that a t
 
 enum Status : int { done = 0, out_of_range = 1, out_of_memory = 2 };
 
+// Inputs of the next block, fetched line by line while the results of this one are written: splitting never waits for them.
+struct Coming {
+  const char* inputs;
+  long lines;  // for each row of a panel
+
+  void fetch(long index) const {
+    for (long line = index * lines; line < (index + 1) * lines; ++line) __builtin_prefetch(inputs + line * long(cache_line), 0, 2);
+  }
+};
+
 struct Product {
   const Matrix* matrix;
   Inputs inputs;
@@ -27,6 +37,7 @@ struct Product {
   long first, last;        // rows of this block
   long rows_a_part;        // rows that a thread splits at a time
   std::atomic<bool> valid;
+  Coming coming = {nullptr, 0};
 };
 
 // Rows of digits lie an odd number of cache lines apart, so that they do not all fall into one set of the first cache.
@@ -65,7 +76,9 @@ struct Sink {
     for (; (next + 1) * Operation::digits <= digit_rows; ++next) {
       const std::int32_t* row_sums = sums + next * Operation::digits * panel;
       if (totals != nullptr) Operation::absorb(row_sums, product.finish, totals[next]);
-      if (last) write_row(row_sums);
+      if (!last) continue;
+      write_row(row_sums);
+      product.coming.fetch(first_output / panel * rows + next);
     }
   }
 
@@ -145,6 +158,16 @@ void run(Pool& pool, bool small, Pool::Task task, Product& product, long count) 
   for (long i = 0; i < count; ++i) task(&product, i);
 }
 
+// After this block, whose rows are `now`, come up to `block` more.
+template <class Operation>
+Coming coming_inputs(const Product& product, long now, long block) {
+  const Inputs& inputs = product.inputs;
+  const long after = product.last + block < inputs.rows ? block : inputs.rows - product.last;
+  if (inputs.columns || after == 0) return {nullptr, 0};
+  const long row = inputs.width * long(sizeof(typename Operation::Value)), shares = product.matrix->panels * now;
+  return {as<char>(inputs.data) + product.last * row, (after * row / long(cache_line) + shares - 1) / shares};
+}
+
 template <class Operation, int Bits>
 Status multiply(Pool& pool, Product& product) {
   constexpr long digits = Operation::digits;
@@ -165,6 +188,7 @@ Status multiply(Pool& pool, Product& product) {
   for (product.first = 0; product.first < rows && product.valid.load(); product.first = product.last) {
     product.last = product.first + block < rows ? product.first + block : rows;
     const long now = product.last - product.first;
+    product.coming = coming_inputs<Operation>(product, now, block);
     const bool small = matrix.outputs * matrix.padded * now * digits < small_work;
     product.rows_a_part = small ? now : (now + 4 * pool.threads - 1) / (4 * pool.threads);
     run(pool, small || now * matrix.padded < 20000, split_task<Operation>, product, (now + product.rows_a_part - 1) / product.rows_a_part);

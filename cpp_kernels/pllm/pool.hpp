@@ -56,6 +56,7 @@ struct Pool {
     Scratch* scratch = spare.exchange(nullptr);
     if (scratch != nullptr && scratch->bytes >= bytes) return scratch;
     if (scratch != nullptr) drop(scratch);
+    bytes = bytes < fewest_shared ? bytes : round_up(bytes, huge_page);
     void* memory = allocate(bytes);
     if (memory == nullptr) return nullptr;
     scratch = static_cast<Scratch*>(std::malloc(sizeof(Scratch)));

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <type_traits>
+#include <utility>
 #ifdef __aarch64__
 #include <arm_neon.h>
 #endif

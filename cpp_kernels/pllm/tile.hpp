@@ -123,6 +123,12 @@ void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
   }
 }
 
+// K's of a chunk: all but the last have as many, in whole passes of any tile.
+long chunk_length(long width) {
+  const long chunks = (width + chunk - 1) / chunk;
+  return long(round_up((width + chunks - 1) / chunks, 64));
+}
+
 // `rows` digit rows. One tile reads all its weights at once; more share each chunk of weights while it is near.
 template <int Bits, class Done>
 void multiply_strip(Strip strip, long rows, Done& done) {
@@ -134,12 +140,13 @@ void multiply_strip(Strip strip, long rows, Done& done) {
   }
   const long tiles = rows <= Isa::tall_rows ? 1 : (rows + Isa::rows - 1) / Isa::rows;
   strip.pace = strip.near ? 0 : (Isa::unrolled * step_bytes + tiles - 1) / tiles;
-  for (long left = strip.width; left > 0; left -= chunk) {
-    strip.width = left < chunk ? left : chunk;
+  const long length = chunk_length(strip.width);
+  for (long left = strip.width; left > 0; left -= length) {
+    strip.width = left < length ? left : length;
     strip.ahead = strip.weights + strip.width / Isa::group * step_bytes;
-    multiply_chunk<Bits>(strip, rows, left <= chunk, done);
+    multiply_chunk<Bits>(strip, rows, left <= length, done);
     strip.weights = strip.ahead;
-    strip.digits += chunk;
+    strip.digits += length;
     strip.resume = true;
   }
 }
