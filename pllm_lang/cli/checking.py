@@ -23,7 +23,7 @@ from pllm_lang.syntax.parse import Parsed, parse
 from pllm_lang.text.finding import Finding, Severity
 from pllm_lang.text.source import Source
 from pllm_lang.verify.check import PlanReport
-from pllm_lang.verify.experiments import check_declared, check_record
+from pllm_lang.verify.experiments import Seen, check_declared, check_record
 
 
 class ProtocolReport(msgspec.Struct, frozen=True):
@@ -99,9 +99,10 @@ def check_opened(
     broken = _broken_files(opened.findings)
     main = [module for name in project.main if (module := project.modules[name]).source.name not in broken]
     unsound = _unsound(project, opened.findings)
+    seen = Seen()
 
     def check(module: Module) -> ModuleReports:
-        plans = tuple(check_module(project, opened.library, module, ways))
+        plans = tuple(check_module(project, opened.library, module, ways, seen))
         return ModuleReports(plans, tuple(check_protocols(module, opened.library, ways)))
 
     done = [check(module) for module in main] if spread is None else spread(check, main)
@@ -192,10 +193,14 @@ def _shown(finding: Finding, component: Component, module: Module) -> Finding:
 
 
 def check_module(
-    project: Project, library: Library, module: Module, ways: Ways | None = None
+    project: Project,
+    library: Library,
+    module: Module,
+    ways: Ways | None = None,
+    seen: Seen | None = None,
 ) -> Iterator[PlanReport]:
-    """A report for each plan and each experiment that the module declares, plans first."""
-    ways = ways or Ways()
+    """A report for each plan and each experiment that the module declares, plans first. `seen` is that of the project."""
+    ways, seen = ways or Ways(), seen or Seen()
     reports: dict[str, PlanReport] = {}
     piped = set(_piped(module, library))
     for decl in module.file.decls:
@@ -204,7 +209,9 @@ def check_module(
             yield report
     for decl in module.file.decls:
         if isinstance(decl, syn.Record) and decl.kind == "experiment":
-            yield from _check_experiment(project, library, f"{module.name}.{decl.name.id}", reports, ways)
+            yield from _check_experiment(
+                project, library, f"{module.name}.{decl.name.id}", reports, ways, seen
+            )
 
 
 def _piped(module: Module, library: Library) -> Iterator[str]:
@@ -218,24 +225,29 @@ def _piped(module: Module, library: Library) -> Iterator[str]:
 
 
 def _check_experiment(
-    project: Project, library: Library, key: str, reports: Mapping[str, PlanReport], ways: Ways
+    project: Project,
+    library: Library,
+    key: str,
+    reports: Mapping[str, PlanReport],
+    ways: Ways,
+    seen: Seen,
 ) -> Iterator[PlanReport]:
     record = library.get(key)
     if not isinstance(record, Record):
         return  # it could not be read, which was reported then
     if "model" in record.fields and "plan" not in record.fields:
-        yield ways.model(project, library, record)
+        yield ways.model(project, library, record, seen)
         return
 
     def plan_of(project: Project, library: Library, module: Module, decl: Plan) -> PlanReport:
         known = reports.get(f"{module.name}.{decl.name.id}")
         return known or ways.plan(project, library, module, decl)
 
-    yield check_record(project, library, record, plan_of).report
+    yield check_record(project, library, record, plan_of, seen).report
 
 
-def _check_model(project: Project, library: Library, record: Record) -> PlanReport:
-    return check_record(project, library, record).report
+def _check_model(project: Project, library: Library, record: Record, seen: Seen) -> PlanReport:
+    return check_record(project, library, record, seen=seen).report
 
 
 class Ways(msgspec.Struct, frozen=True):
@@ -243,7 +255,7 @@ class Ways(msgspec.Struct, frozen=True):
 
     plan: Callable[[Project, Library, Module, Plan], PlanReport] = check_declared
     component: Callable[[str, Component, Library], ProtocolReport] = _check_component
-    model: Callable[[Project, Library, Record], PlanReport] = _check_model
+    model: Callable[[Project, Library, Record, Seen], PlanReport] = _check_model
 
 
 def _read(project: Project) -> Iterator[str]:

@@ -37,6 +37,7 @@ from pllm_lang.text.read import decode_source
 from pllm_lang.text.source import Source, make_source
 from pllm_lang.text.suppress import suppress
 from pllm_lang.verify.check import PlanReport, check_plan
+from pllm_lang.verify.experiments import Seen
 from pllm_lang.verify.memory import Memory
 
 
@@ -213,14 +214,14 @@ def _ways(asked: Asked, kept: Kept) -> Ways:
         kept.components[key] = (record, library, report)
         return report
 
-    def model(project: Project, library: Library, record: Record) -> PlanReport:
+    def model(project: Project, library: Library, record: Record, seen: Seen) -> PlanReport:
         asked.tick()
         key = f"{record.module}.{record.name}"
         read = (record, _files_read(project.modules))
         known = kept.models.get(key)
         if known is not None and known[0] == read and known[1] is library:
             return known[2]
-        report = checking.Ways().model(project, library, record)
+        report = checking.Ways().model(project, library, record, seen)
         kept.models[key] = (read, library, report)
         return report
 

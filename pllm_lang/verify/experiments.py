@@ -44,13 +44,24 @@ class CheckedExperiment(msgspec.Struct, frozen=True):
 
 
 def check_record(
-    project: Project, library: Library, record: Record, plan_of: CheckPlan | None = None
+    project: Project,
+    library: Library,
+    record: Record,
+    plan_of: CheckPlan | None = None,
+    seen: Seen | None = None,
 ) -> CheckedExperiment:
-    """Check an experiment. `plan_of` checks a plan that runs as it is written; an editor remembers such reports."""
+    """Check an experiment. `plan_of` checks a plan that runs as it is written; an editor remembers such reports. `seen` is
+    kept from one experiment of a project to the next."""
     plan_of = plan_of or check_declared
-    subject = _subject(project, library, record, plan_of)
+    seen = seen or Seen()
+    subject = _subject_of(project, library, record, plan_of, seen)
+    del seen.subjects[_key_of(record)]  # it is large, and from here on only what it burns is asked
     lowered = subject.lowered
-    others = tuple(_others(project, library, record, lowered.experiment, plan_of))
+    sharing = _sharing(library, record, lowered.experiment)
+    if len(sharing) <= MAX_SHARING:
+        for stock in sorted({stock for _, stocks in sharing for stock in stocks}):
+            _drawn(library, record, subject, stock, seen)  # while its proof is at hand
+    others = tuple(_others(project, library, sharing, plan_of, seen))
     report = check_experiment(lowered.experiment, record, subject.report, library, lowered.findings, others)
     if subject.whole and subject.report is not None:
         findings = _placed_findings(subject, (*subject.report.findings, *report.findings))
@@ -85,6 +96,23 @@ class _Subject(msgspec.Struct, frozen=True):
     whole: bool = False
     place: Span | None = None
     fields: dict[str, Span] = {}
+
+
+class Seen(msgspec.Struct):
+    """What the experiments of one project and library were found to run and to burn, for those that share a stock with them:
+    each is looked at once, in whatever order they are asked for."""
+
+    subjects: dict[str, _Subject] = {}
+    drawn: dict[tuple[str, str], Any] = {}
+
+
+def _subject_of(
+    project: Project, library: Library, record: Record, plan_of: CheckPlan, seen: Seen
+) -> _Subject:
+    key = _key_of(record)
+    if key not in seen.subjects:
+        seen.subjects[key] = _subject(project, library, record, plan_of)
+    return seen.subjects[key]
 
 
 def _subject(project: Project, library: Library, record: Record, plan_of: CheckPlan) -> _Subject:
@@ -249,28 +277,50 @@ def _of_other_checkpoints(file: FactsFile, plan: PlanReport) -> list[str]:
 
 
 # ---- stocks that several experiments draw on ----
-def _others(
-    project: Project, library: Library, record: Record, experiment: Experiment, plan_of: CheckPlan
-) -> Iterator[Any]:
-    """What the other experiments of the project burn of this one's stocks."""
+def _sharing(library: Library, record: Record, experiment: Experiment) -> list[tuple[Record, set[str]]]:
+    """The other experiments of the project that draw on stocks of this one, with these stocks."""
     mine = {stock.key for stock in experiment.stocks}
-    sharing = [other for other in _experiments(library, record) if mine & _stocks(other)] if mine else []
+    shared = ((other, mine & _stocks(other)) for other in _experiments(library, record)) if mine else ()
+    return [(other, stocks) for other, stocks in shared if stocks]
+
+
+def _others(
+    project: Project,
+    library: Library,
+    sharing: list[tuple[Record, set[str]]],
+    plan_of: CheckPlan,
+    seen: Seen,
+) -> Iterator[Any]:
+    """What the other experiments burn of this one's stocks."""
     if len(sharing) > MAX_SHARING:  # the sum is not known, so nothing of it is worked out
-        for other in sharing:
+        for other, stocks in sharing:
             unknown = Experiment(other.name, other.under)
-            yield from (drawn_of(unknown, None, None, stock) for stock in sorted(mine & _stocks(other)))
+            yield from (drawn_of(unknown, None, None, stock) for stock in sorted(stocks))
         return
-    for other in sharing:
-        subject = _subject(project, library, other, plan_of)
-        plan = subject.report
-        flow = None if plan is None else plan.flow
-        policy = "" if plan is None else other.under or plan.plan.policy
-        for stock in sorted(mine & _stocks(other)):
-            if plan is None:
-                yield drawn_of(subject.lowered.experiment, None, None, stock)
-            else:
-                view = plan_view(plan.plan, plan.source_map, library, policy)
-                yield drawn_of(subject.lowered.experiment, view, flow, stock)
+    for other, stocks in sharing:
+        for stock in sorted(stocks):
+            if (_key_of(other), stock) not in seen.drawn:
+                subject = _subject_of(project, library, other, plan_of, seen)
+                _drawn(library, other, subject, stock, seen)
+            yield seen.drawn[_key_of(other), stock]
+
+
+def _drawn(library: Library, record: Record, subject: _Subject, stock: str, seen: Seen) -> None:
+    """Work out what an experiment burns of a stock, once."""
+    plan, experiment = subject.report, subject.lowered.experiment
+    if (_key_of(record), stock) in seen.drawn:
+        return
+    if plan is None:
+        found = drawn_of(experiment, None, None, stock)
+    else:
+        policy = record.under or plan.plan.policy
+        view = plan_view(plan.plan, plan.source_map, library, policy)
+        found = drawn_of(experiment, view, plan.flow, stock)
+    seen.drawn[_key_of(record), stock] = found
+
+
+def _key_of(record: Record) -> str:
+    return f"{record.module}.{record.name}"
 
 
 def _experiments(library: Library, record: Record) -> Iterator[Record]:

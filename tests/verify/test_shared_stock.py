@@ -73,3 +73,26 @@ def test_of_more_nothing_is_worked_out() -> None:
     verdicts, checked = judged(MAX_SHARING + 1, 10**6)
     assert verdicts == {Verdict.UNPROVED}
     assert checked == 1
+
+
+def test_experiments_of_one_stock_are_looked_at_once_each() -> None:
+    text = HEAD.replace("COUNT", "11")
+    text += "".join(EXPERIMENT.replace("NUMBER", str(number)) for number in range(6))
+    path = str(Path("plan.pllm").resolve())
+    opened = open_project([path], str(Path.cwd()), {path: text})
+    found = (opened.library.get(key) for key in opened.library.keys("experiment"))
+    own = [record for record in found if isinstance(record, Record)]
+    checked: list[str] = []
+
+    def counted(*args: object) -> experiments.PlanReport:
+        checked.append("a plan")
+        return experiments.check_declared(*args)  # pyright: ignore[reportArgumentType]
+
+    seen = experiments.Seen()
+    together = [check_record(opened.project, opened.library, one, counted, seen) for one in own]
+    assert len(checked) == len(own) == 6
+    alone = [check_record(opened.project, opened.library, one) for one in own]
+    assert [one.report.findings for one in together] == [one.report.findings for one in alone]
+    assert [one.experiment.drawn for one in together] == [one.experiment.drawn for one in alone]
+    assert all(one.experiment.drawn and not one.report.accepted for one in together)
+    assert not seen.subjects
