@@ -77,23 +77,22 @@ def test_facts_hold_of_the_weights(tmp_path: Path, folder: Path, model_type: str
             assert norm2 <= entry.row_norm2_sq <= norm2 * (1 + Fraction(1, 2**20))
 
 
-@pytest.mark.parametrize(
-    ("model_type", "name", "key", "outputs"),
-    [
-        ("llama", "w_mlp_down_proj[1]", "model.layers.1.mlp.down_proj.weight", 0),
-        ("gpt2", "w_mlp_c_proj[1]", "transformer.h.1.mlp.c_proj.weight", 1),
-    ],
-)
-def test_linear_layers_are_measured_as_the_integers_of_each_output(
-    tmp_path: Path, folder: Path, model_type: str, name: str, key: str, outputs: int
-) -> None:
-    weight = write_model(folder, model_type)[key]
+def test_linear_layers_are_measured_as_the_integers_of_each_output(tmp_path: Path, folder: Path) -> None:
+    weight = write_model(folder, "llama")["model.layers.1.mlp.down_proj.weight"]
     found = measured(tmp_path, folder, bits=8)
-    scale = np.abs(weight).max(axis=1 - outputs, keepdims=True) / np.float32(127)
+    scale = np.abs(weight).max(axis=1, keepdims=True) / np.float32(127)
     integers = np.rint(weight / scale).astype(int)
-    assert found.quantized[name] == 8
-    assert found.facts[name].row_norm1 == np.abs(integers).sum(axis=1).max()
-    assert found.facts[name].col_norm2_sq == (integers**2).sum(axis=0).max()
+    assert found.quantized["w_mlp_down_proj[1]"] == 8
+    assert found.facts["w_mlp_down_proj[1]"].row_norm1 == np.abs(integers).sum(axis=1).max()
+    assert found.facts["w_mlp_down_proj[1]"].col_norm2_sq == (integers**2).sum(axis=0).max()
+
+
+def test_weights_stored_by_their_inputs_are_not_quantised(tmp_path: Path, folder: Path) -> None:
+    """A plan stores integers with a scale for each row, and a row of these is an input."""
+    weight = write_model(folder, "gpt2")["transformer.h.1.mlp.c_proj.weight"]
+    found = measured(tmp_path, folder, bits=8)
+    assert found.quantized == {}
+    assert found.facts["w_mlp_c_proj[1]"].max == Fraction(float(weight.max()))
 
 
 def test_only_linear_layers_inside_the_model_are_quantised(tmp_path: Path, folder: Path) -> None:

@@ -147,11 +147,11 @@ def weight_facts(ctx: Context, decl: syn.Weight, kind: TensorType, count: int) -
     if not ctx.facts or kind.format < 0:
         return facts_of(ctx, name, count)
     format = ctx.formats[kind.format]
-    stores = (int(format.high).bit_length() + 1) if format.scale and format.high else 0
+    stores = stored_bits(format)
     for file in ctx.facts:
         measured = {file.quantized.get(each, 0) for each in _names(file, name, count)}
         if measured - {stores}:
-            _report_numbers(ctx, decl, max(measured - {stores}), stores)
+            _report_numbers(ctx, decl, max(measured - {stores}), format)
             return NOTHING
     return facts_of(ctx, name, count)
 
@@ -162,19 +162,29 @@ def measured_bits(files: Iterable[FactsFile], name: str, count: int) -> set[int]
 
 
 def stored_bits(format: Format) -> int:
-    """Bits of the integers that the format stores beside a scale, 0 where values stand for themselves."""
+    """Bits of the integers that the format stores beside a scale for each row, 0 where values stand for themselves; -1 where
+    the scales lie otherwise, as nothing measures them."""
+    if format.scale not in ("", "row"):
+        return -1
     return (int(format.high).bit_length() + 1) if format.scale and format.high else 0
 
 
-def _report_numbers(ctx: Context, decl: syn.Weight, measured: int, stores: int) -> None:
-    def numbers(bits: int) -> str:
-        return f"integers of {bits} bits beside a scale" if bits else "numbers that stand for themselves"
+def _report_numbers(ctx: Context, decl: syn.Weight, measured: int, format: Format) -> None:
+    def numbers(bits: int, axis: str) -> str:
+        each = f"integers of {bits} bits" if bits > 0 else "integers"
+        return f"{each} beside a scale for each {axis}" if bits else "numbers that stand for themselves"
 
+    stores = stored_bits(format)
     message = (
-        f"the facts of `{decl.name.id}` are of {numbers(measured)}, but the plan stores {numbers(stores)}"
+        f"the facts of `{decl.name.id}` are of {numbers(measured, 'row')}, but the plan stores "
+        f"{numbers(stores, format.scale)}"
     )
     help = (
-        f"measure them with `pllm measure --quantize {stores}`" if stores else "measure without `--quantize`"
+        "state what is known of it with `where`"
+        if stores < 0
+        else f"measure them with `pllm measure --quantize {stores}`"
+        if stores
+        else "measure without `--quantize`"
     )
     report(ctx, "facts.other_numbers", message, span_of(ctx, decl, decl.name), help)
 

@@ -21,7 +21,7 @@ from pllm_lang.runtime.checkpoint.open import Checkpoint
 from pllm_lang.runtime.checkpoint.tensors import Array, blocks
 from pllm_lang.runtime.checkpoint.weights import matrices
 from pllm_lang.runtime.measure.norms import Overflow, measure
-from pllm_lang.runtime.measure.quantized import quantized_columns, quantized_rows
+from pllm_lang.runtime.measure.quantized import quantized_rows
 
 PROTECTED = ("linear", "expert_linear")
 """Operators whose weights are quantised, inside the layers: those that pipelines protect."""
@@ -89,31 +89,29 @@ def _of_graph(checkpoint: Checkpoint, graph: ModelGraph, bits: int) -> Iterator[
         for index, layer in enumerate(weight.layers or (None,)):
             rows = weight.shape[-2] if len(weight.shape) > 1 else weight.experts
             member = name if layer is None else f"{name}[{index}]"
-            yield Named(member, _member(checkpoint, weight, layer, used, protected), rows, used)
+            yield Named(member, _member(checkpoint, weight, layer, used), rows, used)
 
 
 def _member(
-    checkpoint: Checkpoint, weight: Weight, layer: int | None, bits: int, orientation: dict[str, bool]
+    checkpoint: Checkpoint, weight: Weight, layer: int | None, bits: int
 ) -> Callable[[], Iterable[Array]]:
     def read() -> Iterator[Array]:
         found = matrices(checkpoint.tensors, weight, layer)
         if len(weight.shape) < 2 and weight.experts:
             return iter((np.concatenate(list(found)),))
-        if not bits:
-            return found
-        if orientation[weight.name]:
-            return quantized_columns(weight.name, found, weight.shape, bits)
-        return quantized_rows(weight.name, found, bits)
+        return quantized_rows(weight.name, found, bits) if bits else found
 
     return read
 
 
-def _protected(graph: ModelGraph) -> dict[str, bool]:
-    """Weights of the protected operators in the layers, with whether a column is an output channel."""
-    found: dict[str, bool] = {}
+def _protected(graph: ModelGraph) -> set[str]:
+    """Weights of the protected operators in the layers whose rows are output channels: quantised by columns, the integers
+    would be others than those of a format with a scale for each row."""
+    found: set[str] = set()
     bodies: Iterable[Repeat] = (repeat for stage in (graph.prefill, graph.decode) for repeat in stage.layers)
     for repeat in bodies:
         for op in repeat.ops:
-            if op.operator in PROTECTED and "weight" in op.weights:
-                found[op.weights["weight"]] = op.attributes.get("stored") == "in_out"
+            by_outputs = op.attributes.get("stored") != "in_out"
+            if op.operator in PROTECTED and "weight" in op.weights and by_outputs:
+                found.add(op.weights["weight"])
     return found

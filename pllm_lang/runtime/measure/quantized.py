@@ -21,18 +21,6 @@ def quantized_rows(name: str, found: Iterable[Array], bits: int) -> Iterator[Arr
         yield _quantized(name, block, bits)
 
 
-def quantized_columns(
-    name: str, found: Iterable[Array], shape: tuple[int, ...], bits: int
-) -> Iterator[Array]:
-    """The same for matrices `shape` [inputs, outputs] whose columns are the output channels."""
-    rows: list[Array] = []
-    for block in found:
-        rows.append(block)
-        if sum(map(len, rows)) == shape[-2]:
-            yield np.ascontiguousarray(_quantized(name, np.concatenate(rows).T, bits).T)
-            rows = []
-
-
 def _quantized(name: str, block: Array, bits: int) -> Array:
     limit = 2 ** (bits - 1) - 1
     if block.dtype == np.int64:

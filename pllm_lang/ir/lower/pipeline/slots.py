@@ -218,4 +218,9 @@ def _format(reading: _Reading, name: str) -> Format | None:
     if found is None:
         text = f"`{name}` of `{reading.record.name}` is no format"
         reading.report("experiments.pipeline", text, f"write `{name}: act8`, or another format's name")
+        return None
+    if name == "weights" and found.scale not in ("", "row"):
+        text = f"weights are quantised with a scale for each row, and `{found.name}` has one for each {found.scale}"
+        reading.report("experiments.pipeline", text, "take `weight8`, or a format with `scale: row`")
+        return None
     return found
