@@ -11,7 +11,7 @@ import pytest
 
 from pllm_lang.catalog.apply import claim, result_facts
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term, term
+from pllm_lang.catalog.evaluate import exact_term, holds, term
 from pllm_lang.catalog.facts import Exact, Facts, Interval
 from pllm_lang.catalog.records import Format
 from pllm_lang.exact import enclose
@@ -181,3 +181,98 @@ def test_gelu_quadratic_error() -> None:
         quadratic = x * x / 8 + x / 4 + Fraction(1, 2)
         worst = max(worst, *(abs(quadratic - g) for g in gelu))
     assert Fraction(15, 10) < worst <= limit - Fraction(24, 10) / size
+
+
+def cut(scaled: int, bits: int, up: bool) -> int:
+    """`scaled / 2^bits` rounded to one of its neighbours."""
+    return -(-scaled >> bits) if up else scaled >> bits
+
+
+def gelu_ends(raw: int, frac: int) -> tuple[Fraction, Fraction]:
+    """GELU at raw / 2^frac, enclosed."""
+    x = Fraction(raw, 2**frac)
+    root = enclose.sqrt(Fraction(1, 2))
+    low, high = enclose.erf(x * root.low, 40), enclose.erf(x * root.high, 40)
+    ends = [x * (1 + end) / 2 for phi in (low, high) for end in (phi.low, phi.high)]
+    return min(ends), max(ends)
+
+
+def bound(name: str, frac: int) -> Fraction:
+    (clause,) = components()[name].ensures
+    read = claim(clause)
+    assert read is not None
+    form = Format("coarse", "fixed", low="-1", high="1", frac=frac)
+    limit = exact_term(read.bound, Env(formats={"y": form}))
+    assert limit is not None
+    return Fraction(limit)
+
+
+@pytest.mark.parametrize("frac", [3, 5, 8])
+@pytest.mark.parametrize("up", [False, True])
+def test_gelu_quadratic_error_counts_every_rounding(frac: int, up: bool) -> None:
+    """Every x of the format; the square, its eighth and the quarter of x are cut one by one."""
+    worst = Fraction(0)
+    for raw in range(-4 * 2**frac, 4 * 2**frac + 1):
+        square = cut(raw * raw, frac, up)
+        value = Fraction(cut(square, 3, up) + cut(raw, 2, up) + 2 ** (frac - 1), 2**frac)
+        worst = max(worst, *(abs(value - end) for end in gelu_ends(raw, frac)))
+    assert Fraction(15, 10) < worst <= bound("gelu_quadratic", frac)
+
+
+QUARTIC = ("0.001620808531841547", "-0.03798164612714154", "0.5410550166368381", "-0.18352506127082727",
+           "0.020848611754127593")  # fmt: skip
+"""OpenBumbleBee b9c9c86a, activation.cc: of |x|, from the constant upwards; x / 2 is added."""
+
+
+def quartic(raw: int, frac: int, up: bool) -> Fraction:
+    """The published code on `frac` fraction bits: constants cut towards zero, powers cut, one sum cut at the end."""
+    constants = [int(Fraction(c) * 2**frac) for c in QUARTIC]
+    size = abs(raw)
+    square = cut(size * size, frac, up)
+    powers = (size, square, cut(size * square, frac, up), cut(square * square, frac, up))
+    total = int(Fraction(QUARTIC[0]) * 4**frac) + raw * 2 ** (frac - 1)
+    total += sum(c * p for c, p in zip(constants[1:], powers, strict=True))
+    return Fraction(cut(total, frac, up), 2**frac)
+
+
+@pytest.mark.parametrize("up", [False, True])
+@pytest.mark.parametrize(("name", "frac", "inner"), [("gelu_32", 12, 12), ("gelu_32", 18, 12),
+                                                     ("gelu_64", 12, 12), ("gelu_64", 18, 18)])  # fmt: skip
+def test_gelu_quartic_error_with_the_constants_of_the_format(
+    name: str, frac: int, inner: int, up: bool
+) -> None:
+    """Values of the format over -3 to 3, cut to the inner grid first; the constants are cut to it too."""
+    worst = Fraction(0)
+    for raw in range(-3 * 2**frac, 3 * 2**frac, 2**frac // 256 - 1):
+        value = quartic(cut(raw, frac - inner, up), inner, up)
+        worst = max(worst, *(abs(value - end) for end in gelu_ends(raw, frac)))
+    assert Fraction(5, 1000) < worst <= bound(name, frac)
+
+
+def test_gelu_quartic_leaves_its_error_on_fewer_bits() -> None:
+    """Why 12 fraction bits are asked for: at 8, a cut constant alone is further off than the bound."""
+    worst = max(abs(quartic(raw, 8, False) - gelu_ends(raw, 8)[0]) for raw in range(-768, 768))
+    assert worst > bound("gelu_64", 8)
+    for name in ("gelu_32", "gelu_64"):
+        asked = components()[name].requires[1]
+        found = [holds(asked.expr, Env(formats={"x": Format("f", "fixed", frac=f)})) for f in (8, 11, 12)]
+        assert found == [False, False, True]
+
+
+def opened_wraps(bits: int, kappa: int, modulus: int) -> list[int]:
+    """For each value of `bits` bits with sign, of how many masks the opening 2^(bits - 1) + value + mask wraps."""
+    half, masks = 2 ** (bits - 1), 2 ** (bits + kappa)
+    return [sum(half + value + mask >= modulus for mask in range(masks)) for value in range(-half, half)]
+
+
+@pytest.mark.parametrize(("modulus", "fails"), [(257, True), (263, True), (269, True), (277, False)])
+def test_prime_truncation_fails_as_often_as_its_opening_wraps(modulus: int, fails: bool) -> None:
+    """K = 4 bits, kappa = 4, every value and mask: at most 2^-kappa of the masks wrap, and none from 2^K (2^kappa + 1)."""
+    worst = max(opened_wraps(4, 4, modulus))
+    assert (worst > 0) is fails
+    failure = components()["prime_truncate"].failure
+    assert failure is not None
+    form = Format("field", "ring", low=str(-(modulus // 2)), high=str(modulus // 2), modulus=str(modulus))
+    stated = term(failure, Env(exact={"k": 2, "bits": 2, "kappa": 4}, formats={"x": form}))
+    assert stated is not None
+    assert Fraction(worst, 2**8) <= stated.high <= Fraction(1, 2**4) * fails
