@@ -232,6 +232,7 @@ def _records(
     found: dict[str, Filed] = {}
     named = {*_keys(plan, experiment), *_backend(experiment, library)}
     claimed = policy is not None and policy.claims
+    named |= set(_primitives(named, library))
     for key in sorted(named | (set(_assuring(named, library)) if claimed else set())):
         record = library.get(key)
         held = None if record is None else filed(record)
@@ -255,7 +256,6 @@ def _keys(plan: Plan, experiment: Experiment | None) -> Iterator[str]:
     if experiment is not None:
         hosts = () if experiment.deployment is None else experiment.deployment.hosts
         yield from (target for _, target in hosts)
-        yield from (stock.key for stock in experiment.stocks)
         yield from (stock.provider for stock in experiment.stocks if "." in stock.provider)
         yield from () if experiment.pipeline is None else _used(experiment.pipeline)
         for _, use in experiment.slots:
@@ -270,6 +270,14 @@ def _backend(experiment: Experiment | None, library: Library) -> Iterator[str]:
         kernel = library.get(key)
         if isinstance(kernel, Kernel) and backends & words_of(kernel.fields.get("backend")):
             yield key
+
+
+def _primitives(named: set[str], library: Library) -> Iterator[str]:
+    """The primitives that take part in components: each beside its component, or the library's."""
+    for component in map(library.component, sorted(named)):
+        if component is not None and component.primitive:
+            keys = (f"{module}.{component.primitive}" for module in (component.module, "std.primitives"))
+            yield from [key for key in keys if library.kind(key) == "primitive"][:1]
 
 
 def _assuring(named: set[str], library: Library) -> Iterator[str]:

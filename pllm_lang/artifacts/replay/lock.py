@@ -19,6 +19,7 @@ import msgspec
 from pllm_lang.artifacts.lock_data import Duty, Lock
 from pllm_lang.artifacts.replay.assurance import assured
 from pllm_lang.artifacts.replay.components import judged_components
+from pllm_lang.artifacts.replay.form import is_well_formed
 from pllm_lang.artifacts.replay.holdings import documents_policy
 from pllm_lang.artifacts.replay.independence import independent
 from pllm_lang.artifacts.replay.machines import fitting
@@ -26,6 +27,7 @@ from pllm_lang.artifacts.replay.material import counted
 from pllm_lang.artifacts.replay.programs import follow
 from pllm_lang.artifacts.replay.reading import read_lock, record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.texts import are_narrations
 from pllm_lang.artifacts.replay.walk import walk
 from pllm_lang.artifacts.replay.walked import Found, Walked
 from pllm_lang.catalog.records import Component
@@ -106,6 +108,8 @@ def _replayed(lock: Lock) -> Replayed:
         what = "leaves out" if missing else "claims, and the plan does not owe,"
         raise ReplayError("certificate.duties", f"it {what} `{code}` of value {about} {part}".rstrip())
     _assumed(lock, walked.told)
+    are_narrations(walked)
+    is_well_formed(walked)
     _outputs(lock, walked)
     shown: dict[str, int] = {}
     for code, _, _ in sorted(expected):
