@@ -8,7 +8,7 @@ from math import comb
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Lock, Move, Program
+from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay.holdings import At, Seated
 from pllm_lang.artifacts.replay.one_text import one_text
@@ -63,6 +63,13 @@ def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At
     proofs = Proofs(runs, {(one.whole, one.where, one.members): one.moves for one in evidence.seen})
     if len(proofs.moves) < len(evidence.seen) or len(set(evidence.parts)) < len(evidence.parts):
         raise ReplayError("certificate.view", "it has two proofs of one view")
+    flows = [
+        [
+            (use, seat, {name for _, name in use.inputs})
+            for use, seat in zip(at.program.uses, at.seats, strict=True)
+        ]
+        for at in stages
+    ]
     distances: dict[str, Fraction] = {}
     parts: set[tuple[int, tuple[str, ...]]] = set()
     for members in coalitions(policy):
@@ -70,7 +77,7 @@ def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At
         for place, at in enumerate(stages):
             if (place, members) in evidence.parts:
                 parts.add((place, members))
-                total += _by_parts(at, members, proofs)
+                total += _by_parts(at, flows[place], members, proofs)
             else:
                 total += _as_one_text(lock, at.program, place, members, proofs)
         distances[told(members)] = total
@@ -80,23 +87,24 @@ def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At
     return distances
 
 
-def _by_parts(at: At, members: tuple[str, ...], proofs: Proofs) -> Fraction:
+def _by_parts(
+    at: At, flow: list[tuple[Use, Seated, set[str]]], members: tuple[str, ...], proofs: Proofs
+) -> Fraction:
     """Every protocol by its own proof, each result exact, and nothing in the clear on the way but what is known or allowed."""
     coalition, total = set(members), Fraction(0)
     known = {one.name for one in at.program.inputs if _gets(one.holding, coalition)}
     final = {one.name for one in at.program.outputs if _gets(one.holding, coalition)}
     seen: dict[int, tuple[Fraction, dict[str, bool]]] = {}
-    for use, seat in zip(at.program.uses, at.seats, strict=True):
+    for use, seat, takes in flow:
         if id(seat) not in seen:
             gets = {one.name: _gets(holding, coalition) for one, holding in seat.gives}
             seen[id(seat)] = _sees(seat, coalition, proofs), gets
         distance, gets = seen[id(seat)]
-        total += distance * use.times if distance else 0
-        if known.issuperset({name for _, name in use.inputs}):
-            known.update({name for _, name in use.outputs})
-            continue
+        if distance:
+            total += distance * use.times
+        from_known = takes <= known
         for output, name in use.outputs:
-            if gets[output] and name in final:
+            if from_known or (gets[output] and name in final):
                 known.add(name)
             elif gets[output]:
                 text = f"{told(members)} gets `{name}` on the way, and replay does not see why it may"

@@ -31,11 +31,13 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Seated(msgspec.Struct, frozen=True):
-    """A protocol with its roles given to parties: what it takes and gives, and where that lies. `parties` are those of the plan."""
+    """A protocol with its roles given to parties: what it takes and gives, and where that lies. `parties` are those of the plan;
+    `called` is the name of a local call that it is, or ""."""
 
     number: int
     component: str
     text: p.Protocol
+    called: str
     roles: dict[str, str]
     parties: frozenset[str]
     takes: tuple[tuple[p.Input, p.Holding], ...]
@@ -59,7 +61,7 @@ class At(msgspec.Struct):
     shown: dict[str, frozenset[str]] = {}
     public: dict[str, list[str]] = {}
     calls: dict[str, Any] = {}
-    done: dict[tuple[Any, ...], bool] = {}
+    done: dict[tuple[int, int], bool] = {}
     times: int = 1
     folds: list[tuple[str, str]] = []
     next: int = 0

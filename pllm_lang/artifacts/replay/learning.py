@@ -16,7 +16,7 @@ from pllm_lang.artifacts.replay.holdings import (
     name_of,
     unchanged,
 )
-from pllm_lang.artifacts.replay.local import calls, residue
+from pllm_lang.artifacts.replay.local import residue
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.seats import take, wires_of
 from pllm_lang.artifacts.replay.walked import Said, number_of
@@ -48,7 +48,7 @@ def take_aside(at: At) -> None:
         at.shown[name] = known - before.known
     else:
         moved = use.step != -1 or output.type.shape != before.type.shape
-        if moved or isinstance(before.holding, p.Shared) or not calls(at, seat, residue(output.type.number)):
+        if moved or isinstance(before.holding, p.Shared) or seat.called != residue(output.type.number):
             raise at.refuse("it changes a value that no step of the plan changes")
         if before.name in at.shown:
             at.shown[name] = at.shown.pop(before.name)

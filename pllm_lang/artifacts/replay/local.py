@@ -26,28 +26,6 @@ def residue(number: p.Number) -> str:
     return f"raw{bits}" if number.modulus == 1 << bits else f"raw modulo {number.modulus}"
 
 
-def computes(text: p.Protocol, name: str) -> bool:
-    """Whether each party computes each result, called by this name, of all operands in their order, and does nothing else."""
-    parties = tuple(one.name for one in text.parties)
-    args = tuple(p.Ref(given.name) for given in text.inputs)
-    expected: list[tuple[str, str, p.Expr]] = []
-    for i, output in enumerate(text.outputs):
-        value = p.Call(name if len(text.outputs) == 1 else f"{name}.{i}", args, output.type)
-        if output != p.Output(output.name, output.type, p.Clear(parties), value, origin=output.origin):
-            return False
-        expected += [(party, output.name, value) for party in parties]
-    body = [(line.party, line.target, line.value) for line in text.body if isinstance(line, p.Assign)]
-    return len(body) == len(text.body) and body == expected
-
-
-def calls(at: At, seat: Seated, name: str) -> bool:
-    """Whether a text is a local call of this name; asked once of each."""
-    key = seat.number, name
-    if key not in at.done:
-        at.done[key] = computes(seat.text, name)
-    return at.done[key]
-
-
 def by_itself(at: At, step: Step, operator: Operator, seat: Seated) -> bool:
     """A step that parties do by themselves: a call by name, one name for one operator and its parameters, or the same move of
     entries on every piece: then True, and its operands have to lie alike in pieces."""
@@ -83,7 +61,7 @@ def _called(at: At, step: Step, operator: Operator, seat: Seated) -> None:
     name = operator.name if operator.module.startswith("std.") else step.operator
     name = f"{name}[{params}]" if params else name
     meant = step.operator, step.params
-    if not calls(at, seat, name) or at.calls.setdefault(name, meant) != meant:
+    if seat.called != name or at.calls.setdefault(name, meant) != meant:
         raise at.refuse(f"a step in the clear is not `{name}` of its operands")
 
 

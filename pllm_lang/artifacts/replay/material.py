@@ -95,20 +95,44 @@ def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need
     """In the order of first use."""
     documents, needs = walked.lock.documents, dict[tuple[str, str, int], Need]()
     first = {number: step.results[0] for number, step in enumerate(walked.every)}
+    burnt = [_burnt(walked, text.component, run) for text, run in zip(documents.protocols, runs, strict=True)]
     for place, program in enumerate(documents.programs):
         within = runs_of(place, len(documents.programs), experiment)
         for use in program.uses:
-            key, text = documents.protocols[use.protocol].component, runs[use.protocol]
-            for bundle in _bundles(walked, key, text):
-                name, bits = record(walked, key).name, _ring_bits(bundle, text)
-                makers = frozenset(dict(use.roles)[role] for role in _makers(bundle, text.protocol))
-                bound = _of_weights(bundle, text.protocol)
-                made = Need(key, name, bundle.name, bits, first[use.step], bound, makers)
-                need = needs.setdefault((key, bundle.name, bits), made)
-                need.count += _units(bundle, text) * use.times * within
+            key = documents.protocols[use.protocol].component
+            for one in burnt[use.protocol]:
+                makers = frozenset(dict(use.roles)[role] for role in one.roles)
+                name = record(walked, key).name
+                made = Need(key, name, one.bundle, one.bits, first[use.step], one.of_weights, makers)
+                need = needs.setdefault((key, one.bundle, one.bits), made)
+                need.count += one.units * use.times * within
                 need.makers &= makers
-                need.of_weights |= _of_weights(bundle, text.protocol)
+                need.of_weights |= one.of_weights
     return list(needs.values())
+
+
+class Burnt(msgspec.Struct, frozen=True):
+    """What one use of a protocol burns of a bundle, and the roles that hold a whole unit when it is made."""
+
+    bundle: str
+    bits: int
+    units: int
+    roles: frozenset[str]
+    of_weights: bool
+
+
+def _burnt(walked: Walked, component: str, run: Run) -> list[Burnt]:
+    text = run.protocol
+    return [
+        Burnt(
+            one.name,
+            _ring_bits(one, run),
+            _units(one, run),
+            frozenset(_makers(one, text)),
+            _of_weights(one, text),
+        )
+        for one in _bundles(walked, component, run)
+    ]
 
 
 def _bundles(walked: Walked, component: str, run: Run) -> list[p.Bundle]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay.assuming import owed_of_programs
 from pllm_lang.artifacts.replay.coalitions import views_of_stages
 from pllm_lang.artifacts.replay.holdings import (
@@ -42,6 +41,7 @@ from pllm_lang.artifacts.replay.outputs import proves_outputs
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.run import Run, run, sized
 from pllm_lang.artifacts.replay.seats import seats_of, take, wires_of
+from pllm_lang.artifacts.replay.silent import local_call
 from pllm_lang.artifacts.replay.walked import Said, Walked, component_key, counted_turn, value_of
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Input, Node, Repeat, StateWrite, Step
@@ -69,24 +69,25 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
         )
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
+    called = [local_call(text.protocol) for text in lock.documents.protocols]
     stages = [
-        At(walked, policy, program, stage, seats_of(walked, policy, program))
+        At(walked, policy, program, stage, seats_of(walked, policy, program, called))
         for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
     ]
     for text in lock.documents.protocols:
         sized(text.protocol.name, text.protocol.inputs, text.protocol.outputs)
     for at in stages:
         _stage(at)
-    runs = [_proved(lock, number) for number in range(len(lock.documents.protocols))]
+    texts = zip(lock.documents.protocols, called, strict=True)
+    runs = [Run(text.protocol) if silent else _proved(text.protocol) for text, silent in texts]
     distances = views_of_stages(lock, policy, runs, stages)
     pattern_learnt(lock, policy)
     shared = {one for at in stages for one in at.assumed}
     return owed_of_programs(lock, policy, distances, shared), runs
 
 
-def _proved(lock: Lock, number: int) -> Run:
+def _proved(text: p.Protocol) -> Run:
     """Every party can compute what it is said to, and each result is what it means."""
-    text = lock.documents.protocols[number].protocol
     _shares_apart(text)
     out = run(text)
     proves_outputs(out)

@@ -14,20 +14,20 @@ IDEAL = "ideal "
 """Begins the names of primitives that take part in a stage."""
 
 
-def seats_of(walked: Walked, policy: Policy, program: Program) -> list[Seated]:
-    """For each use its protocol; uses of one in the same roles share it."""
+def seats_of(walked: Walked, policy: Policy, program: Program, called: list[str]) -> list[Seated]:
+    """For each use its protocol; uses of one in the same roles share it. `called` names the texts that are local calls."""
     found: dict[tuple[int, tuple[tuple[str, str], ...]], Seated] = {}
     out: list[Seated] = []
     for use in program.uses:
         key = use.protocol, use.roles
         seat = found.get(key)
         if seat is None:
-            seat = found[key] = _seated(walked, policy, program, use)
+            seat = found[key] = _seated(walked, policy, program, use, called)
         out.append(seat)
     return out
 
 
-def _seated(walked: Walked, policy: Policy, program: Program, use: Use) -> Seated:
+def _seated(walked: Walked, policy: Policy, program: Program, use: Use, called: list[str]) -> Seated:
     protocols = walked.lock.documents.protocols
 
     def refuse(message: str) -> ReplayError:
@@ -51,7 +51,7 @@ def _seated(walked: Walked, policy: Policy, program: Program, use: Use) -> Seate
         if everything_at_one(holding):
             raise refuse(f"`{thing.name}` of `{text.name}` is shared, and a party has every piece")
     parties = frozenset(party for party in roles.values() if not party.startswith(IDEAL))
-    return Seated(use.protocol, component, text, roles, parties, takes, gives)
+    return Seated(use.protocol, component, text, called[use.protocol], roles, parties, takes, gives)
 
 
 def take(at: At, step: int) -> tuple[Use, Seated]:

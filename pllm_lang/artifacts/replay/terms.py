@@ -108,8 +108,10 @@ def value(expr: Expr, names: Names) -> Fact | None:
 
 def _short(x: Fact) -> Fact:
     """Nothing is known by numbers that grow without limit."""
-    sizes = (*(x.range or ()), *x.rows, *x.cols, x.unit, x.peak)
-    return Fact(x.shape) if any(one is not None and n.bits(one) > n.MAX_BITS for one in sizes) else x
+    for one in (*(x.range or ()), *x.rows, *x.cols, x.unit, x.peak):
+        if one is not None and n.bits(one) > n.MAX_BITS:
+            return Fact(x.shape)
+    return x
 
 
 def exact(expr: Expr, names: Names) -> Size:

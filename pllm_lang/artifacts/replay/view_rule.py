@@ -57,6 +57,8 @@ class Frame(msgspec.Struct):
 
 def proves_view(out: Run, members: Iterable[str], moves: tuple[Move, ...]) -> Fraction:
     """The statistical distance of the view to one that says nothing; raises ReplayError where a secret is left."""
+    if not out.sent and not moves:
+        return Fraction(0)  # nobody is sent anything
     frame = _frame(out, frozenset(members))
     for name, value in _learnt(out, frame):
         _solve(frame, name, value)
