@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import msgspec
 
+from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Apply, Expr, Item
 from pllm_lang.catalog.facts import Facts, Interval
@@ -41,13 +42,18 @@ def carrier_modulus(view: StepView, plan: PlanView) -> int | None:
 
 def ring_modulus(ring: Expr, view: StepView) -> int | None:
     """The modulus that `ring(bits)`, `ring(modulus: q)` or a typed tensor of it stands for; None for anything else."""
+    return modulus_in(ring, view.env)
+
+
+def modulus_in(ring: Expr, env: Env) -> int | None:
+    """The same where only parameters and formats are known."""
     if isinstance(ring, Item):
-        return ring_modulus(ring.base, view)
+        return modulus_in(ring.base, env)
     if not isinstance(ring, Apply) or ring.fn != "ring":
         return None
     named = dict(ring.named)
     stated = named.get("modulus") or next(iter(ring.args), None)
-    size = None if stated is None else exact_term(stated, view.env)
+    size = None if stated is None else exact_term(stated, env)
     modulus = size if size is None or "modulus" in named else power(2, size)
     return modulus if isinstance(modulus, int) and modulus >= 2 else None
 

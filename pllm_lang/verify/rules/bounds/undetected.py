@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from math import prod
 
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term, holds, term
 from pllm_lang.catalog.expr import Apply, Expr, Num, Ref
 from pllm_lang.catalog.records import Component
+from pllm_lang.exact.interval import magnitude
 from pllm_lang.exact.number import Exact, text
 from pllm_lang.ir.plan import ComponentUse
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.budget import runs_of_steps
+from pllm_lang.verify.carrier import carried_values, modulus_in
 from pllm_lang.verify.failure import FAILURE, asks_for_failure
 from pllm_lang.verify.hosting import ExperimentView
+from pllm_lang.verify.limits import ring_text
 from pllm_lang.verify.numbers import log2_text
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.terms import term_text
@@ -32,6 +36,7 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
         checked = list(_checked(view)) if component is not None else []
         if component is not None and checked:
             yield from _judge(view, component, use, checked)
+            yield from _unseen(view, component, use, checked)
 
 
 def _checked(view: ExperimentView) -> Iterator[tuple[Met, int]]:
@@ -92,6 +97,51 @@ def _limited(
 
 def _size(total: Exact) -> str:
     return f"at most {log2_text(total)}" if total < 1 else "no bound below 1"
+
+
+def _unseen(
+    view: ExperimentView, component: Component, use: ComponentUse, checked: list[tuple[Met, int]]
+) -> Iterator[Obligation]:
+    """A check modulo q does not see an entry that is wrong by q: of a ring of M residues, centred, an entry of at most B in
+    size has such a neighbour unless B + M / 2 < q."""
+    if component.carrier is None:
+        return  # its record claims its failure for every wrong row
+    field = modulus_in(component.carrier, Env(exact=dict(_numbers(use))))
+    for met, _ in checked:
+        for position, result in enumerate(met.step.results):
+            ring, size = _ring_and_size(met, view, position)
+            if field is None or ring is None or size is None or size + Fraction(ring, 2) >= field:
+                yield _hidden(component, result, field, ring, size)
+
+
+def _ring_and_size(met: Met, view: ExperimentView, position: int) -> tuple[int | None, Exact | None]:
+    """The ring in which a result comes, and the largest raw value of it; None where that is not known."""
+    seen = met.judged.view
+    part = f"target{position}"
+    carried = [] if seen is None else [c for c in carried_values(seen, view.plan) if c.part == part]
+    raw = carried[0].raw if carried else None
+    return (carried[0].modulus if carried else None, None if raw is None else magnitude(raw))
+
+
+def _hidden(
+    component: Component, result: int, field: int | None, ring: int | None, size: Exact | None
+) -> Obligation:
+    where = "a ring that is not known" if ring is None else ring_text(ring)
+    return Obligation(
+        CODE,
+        Verdict.UNPROVED,
+        result,
+        message=(
+            f"`{component.name}` checks modulo {'a number that is not known' if field is None else field}, and an entry in "
+            f"{where} may be wrong by a multiple of that, which no check sees"
+        ),
+        part="using",
+        value="" if size is None else text(size),
+        limit="" if field is None or ring is None else text(field - Fraction(ring, 2)),
+        term=component.name,
+        notes=("a right entry and one that is wrong by the modulus must not both fit the ring",),
+        help="compute in a narrower ring, such as `masked_linear(bits: 32)`, or state a narrower range of the operands",
+    )
 
 
 def _numbers(use: ComponentUse) -> Iterator[tuple[str, Exact]]:
