@@ -133,7 +133,7 @@ def _signs(value: Any, sign: int) -> dict[str, int]:
 
 def held_in(at: At, operand: Operand) -> Held:
     if isinstance(operand, Member):
-        index = _index(at, operand.index)
+        index = index_in(at, operand.index)
         found = at.values.get((operand.family, index))
     else:
         found = at.values.get(operand)
@@ -142,14 +142,14 @@ def held_in(at: At, operand: Operand) -> Held:
     return found
 
 
-def _index(at: At, expr: Any) -> int:
+def index_in(at: At, expr: Any) -> int:
     match expr:
         case Num():
             return int(expr.value)
         case Ref(name=name):
             return at.loops[int(name[1:])]
         case Apply(fn=fn, args=(left, right)) if fn in ("+", "-", "*"):
-            x, y = _index(at, left), _index(at, right)
+            x, y = index_in(at, left), index_in(at, right)
             return x + y if fn == "+" else x - y if fn == "-" else x * y
         case _:
             raise at.refuse("the member that a step reads is not known")

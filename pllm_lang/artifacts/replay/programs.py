@@ -21,6 +21,7 @@ from pllm_lang.artifacts.replay.holdings import (
     has_whole,
     held_in,
     holding_of,
+    index_in,
     is_boolean,
     name_of,
     unchanged,
@@ -42,9 +43,9 @@ from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.run import Run, run, sized
 from pllm_lang.artifacts.replay.seats import seats_of, take, wires_of
 from pllm_lang.artifacts.replay.silent import local_call
-from pllm_lang.artifacts.replay.walked import Said, Walked, component_key, counted_turn, value_of
+from pllm_lang.artifacts.replay.walked import Said, Walked, component_key, counted_turn, number_of, value_of
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Input, Node, Repeat, StateWrite, Step
+from pllm_lang.ir.plan import Input, Member, Node, Repeat, StateWrite, Step
 
 
 def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
@@ -204,15 +205,21 @@ def _nodes(at: At, body: tuple[Node, ...]) -> None:
         elif isinstance(node, Repeat):
             _repeat(at, node)
         elif isinstance(node, StateWrite):
-            kept, held = held_in(at, node.state), held_in(at, node.value)
-            parties = kept.holding.parties if isinstance(kept.holding, p.Clear) else ()
-            fits = (
-                isinstance(held.holding, p.Public)
-                if isinstance(kept.holding, p.Public)
-                else all(has_whole(held, q) for q in parties)
-            )
-            if not fits:
-                raise at.refuse("what is written to a state does not lie where it is kept")
+            _write(at, node)
+
+
+def _write(at: At, write: StateWrite) -> None:
+    """A state may be written in a stage that does not read it."""
+    held, family = held_in(at, write.value), number_of(write.state)
+    state = next((one for one in at.walked.lock.documents.ir.states if one.value == family), None)
+    place = index_in(at, write.state.index) if isinstance(write.state, Member) else 0
+    if state is None or not 0 <= place < max(state.count, 1):
+        raise at.refuse("it writes to a state that is not there")
+    kept = holding_of(at, state.placement)
+    parties = kept.parties if isinstance(kept, p.Clear) else ()
+    public = isinstance(kept, p.Public) and isinstance(held.holding, p.Public)
+    if not public and not (parties and all(has_whole(held, party) for party in parties)):
+        raise at.refuse("what is written to a state does not lie where it is kept")
 
 
 def _repeat(at: At, node: Repeat) -> None:
