@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from pllm_lang.catalog.expr import NOWHERE, Expr, Origin
+from pllm_lang.catalog.expr import NOWHERE, Expr, ListOf, Origin, Text
 
 
 class Clause(msgspec.Struct, frozen=True, array_like=True):
@@ -160,6 +160,13 @@ class Component(msgspec.Struct, frozen=True):
     fields: dict[str, Expr] = {}
     doc: str = ""
     origin: Origin = NOWHERE
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """What a step by it takes for granted: the texts of its `assumptions`."""
+        listed = self.fields.get("assumptions")
+        texts = listed.items if isinstance(listed, ListOf) else ()
+        return tuple(f"of `{self.name}`: {text.value}" for text in texts if isinstance(text, Text))
 
 
 class Kernel(msgspec.Struct, frozen=True):

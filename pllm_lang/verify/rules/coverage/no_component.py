@@ -29,7 +29,9 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             help=_help(view, plan),
         )
         return
-    yield Obligation(CODE, Verdict.PROVED, 0, evidence=(view.component.id,))
+    yield Obligation(
+        CODE, Verdict.PROVED, 0, evidence=(view.component.id,), assumed=view.component.rests_on
+    )
 
 
 def _help(view: StepView, plan: PlanView) -> str:
