@@ -5,10 +5,12 @@ from __future__ import annotations
 from pllm_lang.catalog.expr import Expr, ListOf, Ref
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.expressions import to_expr
+from pllm_lang.catalog.read.needed import needless_draws
 from pllm_lang.catalog.read.params import read_operand, signature_names
 from pllm_lang.catalog.records import ProtocolLine, ProtocolText
 from pllm_lang.resolve.suggest import did_you_mean
 from pllm_lang.syntax import nodes as syn
+from pllm_lang.text.finding import Severity, Span
 
 LIFETIMES = ("execution", "request", "session", "weights")
 UNITS = ("entry", "row", "column", "call")
@@ -28,11 +30,25 @@ def read_protocol(item: syn.Protocol, ctx: Context) -> ProtocolText:
             )
         seen.add(name)
         phases[name] = tuple(_line(line, ctx.in_clause()) for line in phase.body)
-    return ProtocolText(
+    text = ProtocolText(
         inputs=tuple(read_operand(p, ctx) for p in item.params),
         outputs=tuple(read_operand(p, ctx) for p in item.results),
         offline=phases["offline"],
         online=phases["online"],
+    )
+    for line in needless_draws(text):
+        _report_needless(line, ctx)
+    return text
+
+
+def _report_needless(line: ProtocolLine, ctx: Context) -> None:
+    """A warning: it is no leak, but a mask may have been forgotten, and what is drawn has to be issued."""
+    ctx.report(
+        "protocol.unused_draw",
+        f"no message, check or result needs the draw `{line.name}`",
+        Span(line.origin.file, line.origin.start, line.origin.end),
+        "remove it, or use it where it was meant",
+        severity=Severity.WARNING,
     )
 
 

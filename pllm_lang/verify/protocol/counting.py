@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product as tuples
 from random import Random
 from typing import TypeAlias
 
+import msgspec
+
 from pllm_lang.ir import protocol as ir
 from pllm_lang.verify.protocol.dense import Tensor, modulus_of
-from pllm_lang.verify.protocol.execute import execute, input_variables
+from pllm_lang.verify.protocol.execute import Executed, Sent, execute, input_variables
 from pllm_lang.verify.protocol.forms import element_bits
 from pllm_lang.verify.protocol.instances import settings_of, with_rings
 from pllm_lang.verify.protocol.report import Leak
@@ -24,6 +27,9 @@ from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.witness import Inputs, allowed_values, one_source, shown_inputs
 
 MAX_RUNS = 4096
+MAX_STATEMENTS = 250_000
+"""Executions of one instance, and statements executed in them: one or two seconds. What would take more is not counted."""
+
 RINGS = (4, 2)
 SEEDS = 4
 
@@ -82,35 +88,68 @@ def _counted(
     text: str,
 ) -> Leak | None:
     """Counted over `protocol`; which inputs may be compared is decided by the allowed outputs of `real`."""
-    draws = _draws(protocol)
-    bits = sum(_bits(t) for _, t, _ in input_variables(protocol)) + sum(_bits(st.type) for st in draws)
-    if any(isinstance(st, ir.Repeat | ir.When) for st in protocol.body) or bits > MAX_RUNS.bit_length() - 1:
-        raise _TooMany
     seen: dict[Key, tuple[Inputs, Counter[Key]]] = {}
-    for inputs in _all_inputs(protocol):
+    for counted in _executed(protocol, real):
         views: Counter[Key] = Counter()
-        for values in _all_tensors([st.type for st in draws]):
-            scripted = _Scripted(dict(zip([st.name for st in draws], values, strict=True)))
-            run = execute(protocol, {}, inputs, scripted.source)
-            known = tuple(scripted.values[st.name].entries for st in draws if coalition & set(st.holders))
-            sent = [s for s in run.sent if s.sender not in coalition and coalition & set(s.receivers)]
-            views[(*known, *(s.value.entries for s in sent))] += 1
-        key = (*_own(protocol, coalition, inputs), *_learnt(real, coalition, allowed, inputs))
+        for run in counted.runs:
+            known = tuple(entries for holders, entries in run.values if coalition & set(holders))
+            told = [s for s in run.sent if s.sender not in coalition and coalition & set(s.receivers)]
+            views[(*known, *(s.value.entries for s in told))] += 1
+        key = (*_own(protocol, coalition, counted.inputs), *_learnt(real, coalition, allowed, counted))
         if key not in seen:
-            seen[key] = (inputs, views)
+            seen[key] = (counted.inputs, views)
         elif seen[key][1] != views:
-            return _leak(protocol, coalition, *seen[key], inputs, views, text)
+            return _leak(protocol, coalition, *seen[key], counted.inputs, views, text)
     return None
 
 
-def _learnt(real: ir.Protocol, coalition: frozenset[str], allowed: Sequence[ir.Expr], inputs: Inputs) -> Key:
-    """What the coalition may learn under these numbers, in the protocol's own rings."""
+class _Run(msgspec.Struct, frozen=True):
+    """`values` are the draws, each as who holds it and its entries; `sent` is what was sent."""
+
+    values: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
+    sent: tuple[Sent, ...]
+
+
+class _Inputs(msgspec.Struct, frozen=True):
+    """An input with all its executions, and a few of the protocol in its own rings with the same numbers."""
+
+    inputs: Inputs
+    runs: tuple[_Run, ...]
+    given: Inputs
+    real: tuple[Executed, ...]
+
+
+@lru_cache(maxsize=4)
+def _executed(protocol: ir.Protocol, real: ir.Protocol) -> tuple[_Inputs, ...]:
+    """Every input with every value of the draws. No coalition matters here, so all of them are counted in one execution."""
+    draws = _draws(protocol)
+    given_bits = sum(_bits(t) for _, t, _ in input_variables(protocol))
+    bits = given_bits + sum(_bits(st.type) for st in draws)
+    if any(isinstance(st, ir.Repeat | ir.When) for st in protocol.body) or bits > MAX_RUNS.bit_length() - 1:
+        raise _TooMany
+    if ((1 << bits) + (SEEDS << given_bits)) * len(protocol.body) > MAX_STATEMENTS:
+        raise _TooMany
     types = {key: t for key, t, _ in input_variables(real)}
-    given = {key: Tensor(t.shape, t.entries, modulus_of(types[key].number)) for key, t in inputs.items()}
-    found: set[Key] = set()
-    for seed in range(SEEDS):
-        run = execute(real, {}, given, one_source(seed))
-        found.add(tuple(allowed_values(real, coalition, allowed, given, run, 1)))
+    found: list[_Inputs] = []
+    for inputs in _all_inputs(protocol):
+        runs = tuple(_run(protocol, draws, inputs, v) for v in _all_tensors([st.type for st in draws]))
+        given = {key: Tensor(t.shape, t.entries, modulus_of(types[key].number)) for key, t in inputs.items()}
+        seeded = tuple(execute(real, {}, given, one_source(seed)) for seed in range(SEEDS))
+        found.append(_Inputs(inputs, runs, given, seeded))
+    return tuple(found)
+
+
+def _run(protocol: ir.Protocol, draws: list[ir.Draw], inputs: Inputs, values: tuple[Tensor, ...]) -> _Run:
+    scripted = _Scripted(dict(zip([st.name for st in draws], values, strict=True)))
+    sent = execute(protocol, {}, inputs, scripted.source).sent
+    return _Run(tuple((st.holders, scripted.values[st.name].entries) for st in draws), sent)
+
+
+def _learnt(
+    real: ir.Protocol, coalition: frozenset[str], allowed: Sequence[ir.Expr], counted: _Inputs
+) -> Key:
+    """What the coalition may learn under these numbers, in the protocol's own rings."""
+    found = {tuple(allowed_values(real, coalition, allowed, counted.given, run, 1)) for run in counted.real}
     if len(found) != 1:
         raise _TooMany  # an output with draws: not something that inputs can be compared by
     return found.pop()
