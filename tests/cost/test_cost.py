@@ -146,6 +146,46 @@ def test_a_plan_of_one_stage_makes_every_token_by_itself() -> None:
     assert work(stage["cost"])["online", "inference"] == 3 * 896 * 4864
 
 
+TABLES = """pllm 1
+
+import std.components [binary_table]
+import std.formats [q7]
+import std.protocols [garbled_silu, masked_reveal]
+
+policy two {
+  parties [client, inference]
+  adversary semi_honest corrupts 1 of [client, inference]
+  security: { computational: 128, statistical: 40 }
+  learns client: [results]
+  learns inference: [lengths, stages, stop]
+}
+
+plan stated under two {
+  input x: q7[100] from client
+  y = silu(x) using garbled_silu(evaluator: inference)
+  output y
+}
+
+plan unstated under two {
+  input x: q7[100] from client
+  input u: q7[100] from client
+  y = gated_multiply(x, u) using binary_table
+  output y to client
+}
+"""
+
+
+@pytest.mark.parametrize(("plan", "size"), [("stated", 257 * 16), ("unstated", 2)])
+def test_a_table_costs_what_its_record_states_or_at_least_what_it_gives(
+    tmp_path: Path, plan: str, size: int
+) -> None:
+    """257 labels of 16 bytes for each entry; a record without `cost:` gives words of 2 bytes, and is not free."""
+    (tmp_path / "p.pllm").write_text(TABLES)
+    (stage,) = cost(f"{tmp_path / 'p.pllm'}:{plan}")["stages"]
+    sent = {receiver: of for (_, sender, receiver), of in links(stage["cost"]).items() if "garbled" in sender}
+    assert sent == {"inference": (1, 100 * size)}
+
+
 def test_machines_say_what_is_available() -> None:
     available = {one["party"]: one["available"] for one in cost(f"{FIRST_LOOK}:ten_tokens")["memory"]}
     assert set(available.values()) != {None}

@@ -1,7 +1,8 @@
 """What one execution costs: messages and bits by link and phase, rounds, and the one-use material it burns.
 
 Counts stay exact and symbolic: a count is a mapping from a product of symbols (`"m*k"`, `""` for 1) to a
-factor. An ideal party (a primitive) costs what its record says, not what the text sends it.
+factor. An ideal party (a primitive) costs what the component's record says, not what the text sends it; where that says
+nothing, the values that it gives, the least that it can be.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def cost_of(trace: Trace) -> Cost:
         width = element_bits(message.number)
         rounds[message.phase] = max(rounds.get(message.phase, 0), message.depth)
         if message.sender in ideal:
-            width = 8 * ideal[message.sender].cost.bytes_per_entry
+            width = 8 * ideal[message.sender].cost.bytes_per_entry or width
         for receiver in message.receivers:
             if receiver in ideal or receiver == message.sender:
                 continue
