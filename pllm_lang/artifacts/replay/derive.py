@@ -95,11 +95,14 @@ def _claim(expr: Expr) -> Claim | None:
             return None
 
 
-def derive(view: Judged, position: int, type_: TensorType) -> Fact:
+def derive(view: Judged, position: int, type_: TensorType, where: str) -> Fact:
     """By the operator's meaning, sharpened by what its record ensures, widened by the component's own error."""
     name, said = view.said.operator.results[position].name, view.said
     meaning = said.means.get(name)
-    fact = (None if meaning is None else t.value(meaning, view.names)) or Fact()
+    found = None if meaning is None else t.value(meaning, view.names)
+    if found is not None and f.ANY not in found.shape and found.shape != type_.shape:
+        raise ReplayError("certificate.plan", f"`{name}` has another shape than its operator gives it", where)
+    fact = found or Fact()
     fact = f.settled(f.reshaped(fact, type_.shape))
     claims = [(claim, _limit(claim, view.names)) for claim in said.claims.get(name, ())]
     error: Size = 0

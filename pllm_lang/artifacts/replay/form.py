@@ -20,12 +20,13 @@ from pllm_lang.artifacts.replay.walked import Walked, record
 from pllm_lang.catalog.expr import NOWHERE, Apply, Between, Expr, ListOf, Origin, Ref
 from pllm_lang.catalog.records import Component, Kernel, Operator, ParamSpec
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import ComponentUse, Placement
+from pllm_lang.ir.plan import Bound, ComponentUse, Placement, State
 
 SHIPPED = "std."
 """Records of the library are held against it by the command."""
 LIMITS = frozenset({"requests", "max_input_tokens", "max_new_tokens"})
 KINDS = ("remote", "local")
+SLOTS = frozenset({*t.SLOTS, "row_max", "error"})
 
 
 def is_well_formed(walked: Walked) -> None:
@@ -40,13 +41,7 @@ def is_well_formed(walked: Walked) -> None:
     for program in documents.programs:
         _unplaced((*program.inputs, *program.outputs), program.stage)
         _free(program.parties)
-    given = (
-        *documents.ir.inputs,
-        *documents.ir.states,
-        *(one for stage in documents.ir.stages for one in stage.inputs),
-    )
-    for place in (*(one.placement for one in given), *(step.stated_holding for step in walked.every)):
-        _is_placement(place)
+    _begins_well(walked)
     _uses(walked)
     _experiment(walked)
     _head(walked)
@@ -91,6 +86,27 @@ def _free(parties: Iterable[p.Party]) -> None:
     """Only primitives have a cost of their own."""
     if any(party.ideal is None and party.cost != p.IdealCost() for party in parties):
         raise _refuse("a party costs something")
+
+
+def _begins_well(walked: Walked) -> None:
+    """Placements and bounds of what the plan begins with, and those of its steps."""
+    plan = walked.lock.documents.ir
+    inputs = (*plan.inputs, *(one for stage in plan.stages for one in stage.inputs))
+    for place in (
+        *(one.placement for one in (*inputs, *plan.states)),
+        *(step.stated_holding for step in walked.every),
+    ):
+        _is_placement(place)
+    for one in (*inputs, *plan.weights, *plan.states):
+        _are_bounds(one.bounds if isinstance(one, State) else (*one.bounds, *one.assumed), 1)
+    for step in walked.every:
+        _are_bounds(step.assumes, len(step.results))
+
+
+def _are_bounds(bounds: Iterable[Bound], results: int) -> None:
+    """Each about something that is known of tensors, and about one of so many results."""
+    if any(one.slot not in SLOTS or not 0 <= one.result < results for one in bounds):
+        raise _refuse("a bound is about nothing that is known of a tensor")
 
 
 def _is_placement(place: Placement) -> None:

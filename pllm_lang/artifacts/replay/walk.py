@@ -17,6 +17,7 @@ from pllm_lang.artifacts.replay.derive import claims_of, derive, names_of_step, 
 from pllm_lang.artifacts.replay.givens import begin_with, fact_of_constant, put
 from pllm_lang.artifacts.replay.owed import carrier_of, judge, requirements, truly
 from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.signature import fits
 from pllm_lang.artifacts.replay.stated import chosen
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import (
@@ -98,7 +99,12 @@ def _repeat(walked: Walked, repeat: Repeat) -> None:
 def _write(walked: Walked, write: StateWrite) -> None:
     """What is written is owed where it is promised to every later read."""
     key = number_of(write.state)
-    promised, written = value_of(walked, key).fact, value_of(walked, write.value).fact
+    kept, held = value_of(walked, key), value_of(walked, write.value)
+    promised, written = kept.fact, held.fact
+    if kept.type != held.type:
+        raise ReplayError(
+            "certificate.plan", "what is written to a state is of another type", f"%{write.value}"
+        )
     fits = [n.within(written.range, promised.range)]
     for axis, side in ((-1, promised.rows), (-2, promised.cols)):
         fits += [
@@ -183,9 +189,12 @@ def _judged(walked: Walked, step: Step, values: list[Value], where: str) -> Judg
         raise ReplayError("certificate.plan", f"the lock holds no operator `{step.operator}` for this step")
     in_clear = said.component is not None and component_key(step) == CLEAR
     names = names_of_step(walked, step, said, values, forms)
+    taken = [(held.type.shape, form_of(lock, held.type)) for held in values]
+    given = [(type_.shape, form) for type_, form in zip(step.types, forms, strict=True)]
+    fits(operator, taken, given, names, where)
     view = Judged(said, values, names, step.structural or said.moves or in_clear, forms)
     view.modulus = carrier_of(lock, view)
-    derived = [derive(view, place, type_) for place, type_ in enumerate(step.types)]
+    derived = [derive(view, place, type_, where) for place, type_ in enumerate(step.types)]
     names.facts |= {spec.name: fact for spec, fact in zip(operator.results, derived, strict=True)}
     stored = [store(view, step, place, fact, where) for place, fact in enumerate(derived)]
     judge(lock, view, step, derived, where)
