@@ -113,6 +113,8 @@ def only_allowed(at: At) -> None:
         shared = isinstance(output.holding, p.Shared) and held is not None and output.holding == held.holding
         if held is None or output.meaning is not None or not (shared or (to and set(to) <= held.known)):
             raise at.refuse(f"`{output.name}` may not be learnt by {told(to)}")
+        if output != p.Output(output.name, held.type, output.holding):
+            raise at.refuse(f"`{output.name}` is put out as more than the value it is")
 
 
 def pattern_learnt(lock: Lock, policy: Policy) -> None:

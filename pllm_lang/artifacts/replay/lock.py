@@ -1,10 +1,12 @@
 """Replay: a lock proved again from its own certificate, by code that shares nothing with the verifier but data types.
 
 The files of this package, in the order to read them: `refusal`, `reading` (bytes and digests); `numbers`, `facts`, `moves`,
-`terms` (what follows of a tensor); `walked`, `signature`, `givens`, `derive`, `stated`, `wrapping`, `owed`, `walk` (ranges, and what is owed of them);
-`sums`, `run`, `outputs`, `view_rule` (a protocol by itself); `holdings`, `learning`, `meanings`, `local`, `programs` (the plan
-against what its parties run); `one_text`, `coalitions`, `assuming` (what every coalition sees); `releases`, `kernels`,
-`components`, `assurance` (what a policy asks of records); `budget`, `material`, `machines`, `independence` (an experiment).
+`terms` (what follows of a tensor); `walked`, `signature`, `givens`, `derive`, `stated`, `wrapping`, `owed`, `walk` (ranges, and
+what is owed of them); `sums`, `run`, `silent`, `outputs`, `view_rule` (a protocol by itself); `holdings`, `seats`, `learning`,
+`meanings`, `local`, `programs` (the plan against what its parties run); `one_text`, `coalitions`, `assuming` (what every
+coalition sees); `releases`, `kernels`, `components`, `assurance`, `texts` (policy and records); `budget`, `material`, `machines`,
+`independence` (an experiment); `form`, `once` (what decides nothing else).
+
 In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that says where the proof breaks. What is taken on trust stands in
 `docs/soundness.md`.
 """
@@ -24,6 +26,7 @@ from pllm_lang.artifacts.replay.holdings import documents_policy
 from pllm_lang.artifacts.replay.independence import independent
 from pllm_lang.artifacts.replay.machines import fitting
 from pllm_lang.artifacts.replay.material import counted
+from pllm_lang.artifacts.replay.once import is_there_once
 from pllm_lang.artifacts.replay.programs import follow
 from pllm_lang.artifacts.replay.reading import read_lock, record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
@@ -110,6 +113,7 @@ def _replayed(lock: Lock) -> Replayed:
     _assumed(lock, walked.told)
     are_narrations(walked)
     is_well_formed(walked)
+    is_there_once(lock)
     _outputs(lock, walked)
     shown: dict[str, int] = {}
     for code, _, _ in sorted(expected):

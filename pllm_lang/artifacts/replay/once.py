@@ -1,0 +1,74 @@
+"""Replay: nothing is in a lock twice, and nothing that is not used. In: a lock that was walked. ReplayError where it is otherwise.
+
+Every value of the plan is made once, so that a number means one value wherever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from pllm_lang.artifacts.lock_data import Certificate, Lock, Program
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.ir import protocol as p
+from pllm_lang.ir.plan import Node, Plan, Repeat, Step
+
+
+def is_there_once(lock: Lock) -> None:
+    documents, experiment = lock.documents, lock.documents.experiment
+    _distinct("a value", list(_made(documents.ir)))
+    for stage in documents.ir.stages:
+        _distinct("an output", [one.value for one in stage.outputs])
+    _said_once(documents.certificate)
+    for text in documents.protocols:
+        _distinct("a holder", *_holders((*text.protocol.inputs, *text.protocol.outputs)))
+    for program in documents.programs:
+        _distinct("a holder", *_holders((*program.inputs, *program.outputs)))
+    used = {use.protocol for program in documents.programs for use in program.uses}
+    if used != set(range(len(documents.protocols))):
+        raise ReplayError("lock.form", "it holds a protocol that nobody runs")
+    _wired_once(documents.programs)
+    if experiment is not None and experiment.deployment is not None:
+        _distinct("a host", [party for party, _ in experiment.deployment.hosts])
+
+
+def _distinct(what: str, *lists: Sequence[Hashable]) -> None:
+    if any(len(set(one)) < len(one) for one in lists):
+        raise ReplayError("lock.form", f"{what} is there twice")
+
+
+def _said_once(certificate: Certificate) -> None:
+    _distinct("a statement", certificate.met, certificate.duties)
+    if any(list(duty.assumed) != sorted(set(duty.assumed)) for duty in certificate.duties):
+        raise ReplayError("lock.form", "an assumption is there twice")
+
+
+def _made(plan: Plan) -> Iterator[int]:
+    yield from (one.value for one in (*plan.inputs, *plan.weights, *plan.states, *plan.constants))
+    for stage in plan.stages:
+        yield from (one.value for one in stage.inputs)
+        yield from _made_in(stage.body)
+
+
+def _made_in(body: tuple[Node, ...]) -> Iterator[int]:
+    for node in body:
+        if isinstance(node, Step):
+            yield from node.results
+        elif isinstance(node, Repeat):
+            for one in node.carried:
+                yield from (one.inner, one.final)
+            yield from _made_in(node.body)
+
+
+def _holders(things: Iterable[p.Input | p.Output]) -> Iterator[tuple[str, ...]]:
+    for thing in things:
+        if isinstance(thing.holding, p.Clear):
+            yield thing.holding.parties
+        elif isinstance(thing.holding, p.Shared):
+            yield from (piece.holders for piece in thing.holding.pieces)
+
+
+def _wired_once(programs: tuple[Program, ...]) -> None:
+    """Each name of a protocol once in a use."""
+    alike = {(use.inputs, use.outputs) for program in programs for use in program.uses}
+    for inputs, outputs in alike:
+        _distinct("an operand", [name for name, _ in inputs], [name for name, _ in outputs])
