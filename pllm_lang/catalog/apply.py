@@ -134,7 +134,8 @@ def _claimed(facts: Facts, claims: list[Claim], env: Env, shape: tuple[int, ...]
     for each in claims:
         bound = term(each.bound, env)
         if each.slot == "error":
-            own_error = None if bound is None or own_error is None else max(own_error, bound.high)
+            limit = bound if each.op in ("<=", "<", "==") else None
+            own_error = None if limit is None or own_error is None else max(own_error, limit.high)
         elif bound is not None and facts.range is None and each.slot in ("min", "max"):
             low = bound.low if each.slot == "min" and each.op in (">=", ">", "==") else low
             high = bound.high if each.slot == "max" and each.op in ("<=", "<", "==") else high

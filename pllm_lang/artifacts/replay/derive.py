@@ -108,7 +108,8 @@ def derive(view: Judged, position: int, type_: TensorType, where: str) -> Fact:
     error: Size = 0
     for claim, bound in claims:
         if claim.slot == "error":
-            error = None if bound is None or error is None else max(error, bound[1])
+            limit = bound if claim.op in ("<=", "<", "==") else None
+            error = None if limit is None or error is None else max(error, limit[1])
     if fact.range is None:
         fact = _claimed_whole(fact, claims)
     for claim, bound in claims:

@@ -24,6 +24,8 @@ SLOTS = (
 )
 FORMAT_READERS = ("ulp", "lowest", "highest", "ring_bits", "ring_size", "fraction_bits")
 _OPERATORS = ("<=", ">=")
+_LOWER = ("min", "max", "row_max")
+"""Slots that a lower bound says something of; that a norm or an error is at least so large bounds nothing."""
 
 
 def check_ensures(clauses: Iterable[Clause], results: set[str], ctx: Context) -> None:
@@ -45,6 +47,8 @@ def ensures_problem(clause: Clause, results: set[str]) -> str:
     left, right = expr.args
     if not isinstance(left, Apply) or left.fn not in SLOTS or len(left.args) != 1:
         return "the left side is one slot of one result: " + ", ".join(SLOTS)
+    if expr.fn == ">=" and left.fn not in _LOWER:
+        return f"a lower bound of `{left.fn}` bounds nothing; it is stated from above, with `<=`"
     of = left.args[0]
     if not isinstance(of, Ref) or of.name not in results:
         known = ", ".join(f"`{r}`" for r in sorted(results))
