@@ -19,7 +19,8 @@ OPAQUE = p.Ring(1 << 64)
 
 
 class Held(msgspec.Struct, frozen=True):
-    """`name` is the value's in the composition; `secrets` are the inputs that it depends on."""
+    """`name` is the value's in the composition; `secrets` are the inputs that it depends on; `scale` are the fraction bits of
+    residues that a protocol made, which an exact result has nowhere else."""
 
     name: str
     type: p.TensorType
@@ -27,6 +28,7 @@ class Held(msgspec.Struct, frozen=True):
     secrets: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     broken: bool = False
+    scale: int | None = None
 
 
 def parties_of(holding: p.Holding) -> frozenset[str]:

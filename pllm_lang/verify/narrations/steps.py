@@ -9,6 +9,7 @@ import msgspec
 from pllm_lang.catalog.expr import NOWHERE, Expr, Origin
 from pllm_lang.catalog.records import Component, Operator
 from pllm_lang.ir import protocol as p
+from pllm_lang.ir.lower.protocol import LoweredProtocol
 from pllm_lang.ir.plan import UNKNOWN, Step
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.environment import CLEAR, component_of
@@ -175,7 +176,7 @@ def _with_protocol(
             stage.broken(step.results, step.types)
             return
         wired.append((given.name, found.name))
-    _results(stage, step, protocol, operands, roles, wired, lowered.origins)
+    _results(stage, step, protocol, operands, roles, wired, lowered)
 
 
 def _fits_shapes(
@@ -240,12 +241,12 @@ def _results(
     operands: list[Held],
     roles: dict[str, str],
     wired: list[tuple[str, str]],
-    origins: tuple[Origin, ...],
+    lowered: LoweredProtocol,
 ) -> None:
     assert step.use is not None
     names = [stage.name(value) for value in step.results]
     outputs = tuple((output.name, name) for output, name in zip(protocol.outputs, names, strict=True))
-    made = Made(step.results[0], step.use.key, origins)
+    made, scales = Made(step.results[0], step.use.key, lowered.origins), dict(lowered.scales)
     stage.add(Instance(protocol, tuple(roles.items()), tuple(wired), outputs), made)
     secrets = frozenset(s for held in operands for s in held.secrets)
     known = stage.known_with(operands)
@@ -253,7 +254,7 @@ def _results(
         holding = placed(output.holding, roles)
         if isinstance(holding, p.Public):  # everybody who takes part gets it, so each has to be allowed to
             holding = p.Clear(tuple(sorted(taking_part(roles))))
-        held = Held(name, output.type, holding, secrets, known)
+        held = Held(name, output.type, holding, secrets, known, scale=scales.get(output.name))
         stage.types[value] = type_
         stage.values[value] = stage.arrive(value, held, step.results[0])
 

@@ -25,7 +25,9 @@ def moved(
 ) -> tuple[Instance, list[Held]] | None:
     """The step on each piece; None where it is no such step, or the operands lie differently."""
     holding = operands[0].holding
-    alike = isinstance(holding, p.Shared) and all(h.holding == holding for h in operands)
+    alike = isinstance(holding, p.Shared) and all(
+        h.holding == holding and h.scale == operands[0].scale for h in operands
+    )
     if (
         operator.module != "std.operators"
         or operator.name not in LINEAR
@@ -61,7 +63,7 @@ def _moved(
         for piece in holding.pieces:
             value = _on(operator, operands, f".{piece.label}", meanings[spec.name], library)
             body += [p.Assign(party, f"{spec.name}.{piece.label}", value.expr) for party in piece.holders]
-        made.append(Held(name, meaning.type, holding, secrets))
+        made.append(Held(name, meaning.type, holding, secrets, scale=operands[0].scale))
     inputs = tuple(
         p.Input(spec.name, held.type, holding) for spec, held in zip(operator.operands, operands, strict=True)
     )

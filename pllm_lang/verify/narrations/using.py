@@ -8,6 +8,7 @@ import msgspec
 
 from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
 from pllm_lang.catalog.facts import Exact
+from pllm_lang.catalog.formats import GRIDDED
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component, Format, Operator, ParamSpec
 from pllm_lang.exact.number import exact
@@ -62,17 +63,21 @@ class Lowerer:
             tuple(sorted(setting.exact.items())),
             shapes,
             tuple(sorted(setting.words.items())),
-            tuple(self._scales(step, operator, types)),
+            tuple(self._scales(step, operator, types, operands)),
         )
 
     def _scales(
-        self, step: Step, operator: Operator, types: Sequence[TensorType]
+        self, step: Step, operator: Operator, types: Sequence[TensorType], operands: Sequence[Held]
     ) -> Iterator[tuple[str, int]]:
-        """Fraction bits of operands and results that have a fixed-point format in the plan."""
+        """Fraction bits of operands and results: those of their formats, whole numbers none; an exact result has those of the
+        residues that a protocol left it in, and says nothing of what it is to be left in."""
         typed = (*zip(operator.operands, types, strict=True), *zip(operator.results, step.types, strict=True))
         for spec, type_ in typed:
-            if self.formats[type_.format].kind == "fixed":
+            if self.formats[type_.format].kind in GRIDDED:
                 yield spec.name, self.formats[type_.format].frac
+        for spec, type_, held in zip(operator.operands, types, operands, strict=True):
+            if self.formats[type_.format].kind == "exact" and held.scale is not None:
+                yield spec.name, held.scale
 
     def _put(self, setting: _Parts, name: str, value: Expr, spec: ParamSpec | None) -> None:
         match value:

@@ -15,7 +15,7 @@ from pllm_lang.catalog.apply import claim
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import term as fact_term
 from pllm_lang.catalog.expr import Apply, Expr, Ref
-from pllm_lang.catalog.facts import Facts, Interval
+from pllm_lang.catalog.facts import Facts
 from pllm_lang.catalog.records import Clause, Component, OperandSpec
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.forms import bit_type, bits_of
@@ -25,7 +25,10 @@ from pllm_lang.ir.lower.protocol.types import format_of
 
 
 class Meaning(msgspec.Struct, frozen=True):
+    """`scale` is the number of fraction bits that the result's residues have, None where nothing has any."""
+
     expr: p.Expr
+    scale: int | None = None
     scale_bits: int = 0
     error: int = 0
     failure: int = 0
@@ -42,9 +45,10 @@ def meaning_of(spec: OperandSpec, type_: p.TensorType, scale: int | None, scope:
     if in_ring and type_ == bit_type(found.type):
         found = bits_of(found)
     expr = found.expr if found.number == type_.number else _in_ring(found, type_.number, spec.name)
+    own = found.scale if scale is None else scale
     if not cut:
-        return Meaning(expr)
-    return Meaning(expr, cut, 1, failure_exponent(scope.component, scope))
+        return Meaning(expr, own)
+    return Meaning(expr, own, cut, 1, failure_exponent(scope.component, scope))
 
 
 def _in_ring(found: Typed, number: p.Number, result: str) -> p.Expr:
@@ -135,17 +139,20 @@ def _range_of(part: Expr, name: str, scale: int, scope: Scope) -> int:
     raw = what == Apply("raw", (Ref(name),))
     value = number_of(limit, scope) if raw or what == Ref(name) else None
     bits = None if value is None else is_whole_power(value)
-    return 0 if bits is None else bits + (0 if raw else scale)
+    return 0 if bits is None else max(1, bits + (0 if raw else scale))
 
 
 def failure_exponent(component: Component, scope: Scope) -> int:
-    """e where the record claims a failure probability of at most 2^-e an entry; 0 where it never fails."""
+    """e where the record claims a failure probability of at most 2^-e an entry, whatever the values; 0 where it never fails.
+
+    A claim that falls with the values was shown for the largest ones only.
+    """
     if component.failure is None:
         return 0
     env = Env(exact=dict(scope.exact))
     for spec in (*scope.text.inputs, *scope.text.outputs):
         env.formats[spec.name] = format_of(spec.format, scope)
-        env.facts[spec.name] = _facts(spec, scope)
+        env.facts[spec.name] = Facts()
         env.shapes[spec.name] = (1,)
     found = fact_term(component.failure, env)
     if found is None or not 0 < found.high < 1:
@@ -154,12 +161,3 @@ def failure_exponent(component: Component, scope: Scope) -> int:
     while Fraction(found.high) * 2 ** (exponent + 1) <= 1:
         exponent += 1
     return exponent
-
-
-def _facts(spec: OperandSpec, scope: Scope) -> Facts:
-    format_ = format_of(spec.format, scope)
-    bits = range_bits(spec.name, format_.frac, scope.component, scope)
-    if not bits:
-        return Facts()
-    limit = Fraction(2) ** (bits - format_.frac)
-    return Facts(range=Interval(-limit, limit))

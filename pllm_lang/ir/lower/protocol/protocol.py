@@ -23,9 +23,12 @@ from pllm_lang.text.finding import Finding
 
 
 class LoweredProtocol(msgspec.Struct, frozen=True):
+    """`scales` are the fraction bits of the results, by name, where they have any."""
+
     protocol: p.Protocol | None
     findings: tuple[Finding, ...]
     origins: tuple[Origin, ...]
+    scales: tuple[tuple[str, int], ...] = ()
 
 
 def lower_protocol(
@@ -36,7 +39,7 @@ def lower_protocol(
     assert text is not None
     scope = Scope(component, operator, text, library, setting)
     found = _lower(text, scope)
-    return LoweredProtocol(found, tuple(scope.findings), tuple(scope.origins))
+    return LoweredProtocol(found, tuple(scope.findings), tuple(scope.origins), tuple(scope.made.items()))
 
 
 def _lower(text: ProtocolText, scope: Scope) -> p.Protocol | None:
@@ -115,6 +118,7 @@ def _output(spec: OperandSpec, scope: Scope) -> p.Output | None:
     origin = scope.origin(spec.origin)
     if meaning is None:
         return p.Output(spec.name, type_, holding, origin=origin)
+    scope.made |= {} if meaning.scale is None else {spec.name: meaning.scale}
     return p.Output(
         spec.name, type_, holding, meaning.expr, meaning.scale_bits, meaning.error, meaning.failure, origin
     )

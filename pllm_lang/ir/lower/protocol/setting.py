@@ -60,7 +60,8 @@ class FollowsError(MalformedError):
 
 class Scope:
     """Everything that lines refer to. `values` are variables by name, whoever holds them; `lost` are names that a
-    malformed line should have made; `in_meaning` while what the operator means is read, and no line."""
+    malformed line should have made; `made` are the fraction bits of results; `in_meaning` while what the operator means
+    is read, and no line."""
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class Scope:
         self.exact: dict[str, Exact] = dict(setting.exact)
         self.words = dict(setting.words)
         self.scales = dict(setting.scales)
+        self.made: dict[str, int] = {}
         self.shapes = dict(setting.shapes)
         self.dims: dict[str, p.Dim] = {}
         self.spreads: dict[str, tuple[p.Dim, ...]] = {}
