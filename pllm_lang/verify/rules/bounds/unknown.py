@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pllm_lang.catalog.facts import Facts
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.obligation import Obligation
@@ -20,7 +21,7 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
         if type_ == UNKNOWN or plan.format_of(type_).kind in UNBOUNDED:
             continue
-        if plan.format_of(type_).kind == "exact" and in_the_clear(view):
+        if plan.format_of(type_).kind == "exact" and in_the_clear(view) and not _undefined(view, derived):
             continue  # it takes no format yet; the step that gives it one owes the range
         if rounded(view, position, derived, plan.format_of(type_)).rule == UNSTATED_ROUNDING:
             yield _unstated(position, view)
@@ -28,6 +29,12 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule,))
         else:
             yield _unproved(position, view)
+
+
+def _undefined(view: StepView, derived: Facts) -> bool:
+    """Whether operands of known ranges leave the result unknown: some of them may have none, as a quotient by 0."""
+    known = all(view.env.facts[spec.name].range is not None for spec in view.operator.operands)
+    return known and derived.range is None
 
 
 def _unstated(position: int, view: StepView) -> Obligation:
