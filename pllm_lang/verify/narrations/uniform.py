@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+import msgspec
+
 from pllm_lang.ir import protocol as p
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.under_way import Made
@@ -69,8 +71,17 @@ def _cone(whole: Composition, makers: dict[str, int], value: str) -> tuple[Insta
 @lru_cache(maxsize=1024)
 def _fresh(protocol: p.Protocol) -> tuple[str, ...]:
     """Outputs whose pieces but one are uniform, and independent of each other, to somebody who sees nothing."""
+    protocol = _without_needs(protocol)
     try:
         trace = narrate(protocol, Sizes())
     except TooLarge:
         return ()
     return () if trace.findings else prove_view(trace, frozenset(), look_for_leaks=False).fresh
+
+
+def _without_needs(protocol: p.Protocol) -> p.Protocol:
+    """An operand that is needed fresh may not be: what is made of it is no more uniform than it is."""
+    if not any(given.fresh for given in protocol.inputs):
+        return protocol
+    inputs = tuple(msgspec.structs.replace(given, fresh=False) for given in protocol.inputs)
+    return msgspec.structs.replace(protocol, inputs=inputs)

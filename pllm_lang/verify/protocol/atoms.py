@@ -42,7 +42,8 @@ class Atoms:
         return self.all[number]
 
     def add(self, atom: Atom) -> int:
-        key = (atom.name, atom.kind, atom.modulus, atom.shape, atom.params, tuple(a.key() for a in atom.args))
+        args = tuple(a.key() for a in atom.args)
+        key = (atom.name, atom.kind, atom.modulus, atom.shape, atom.bits, atom.signed, atom.params, args)
         if key not in self._numbers:
             depth = 1 + max((self._depth[n] for arg in atom.args for n in atoms_of(arg)), default=0)
             if depth > MAX_NESTED:

@@ -14,6 +14,7 @@ from pllm_lang.verify.protocol import polynomial as pl
 from pllm_lang.verify.protocol import tensors as tn
 from pllm_lang.verify.protocol.atoms import Atom, Atoms, homomorphic
 from pllm_lang.verify.protocol.polynomial import Poly
+from pllm_lang.verify.protocol.ranges import integer_bits
 from pllm_lang.verify.protocol.sizes import Sizes
 from pllm_lang.verify.protocol.substitution import lifted, unlifted
 from pllm_lang.verify.protocol.tensors import Value
@@ -119,7 +120,8 @@ def cast(poly: Poly, target: int, atoms: Atoms) -> Poly:
 
 def _shift(poly: Poly, expr: ir.Shift, atoms: Atoms) -> Poly:
     params = (expr.bits, expr.signed)
-    bits = max(1, poly.modulus.bit_length() - expr.bits)
+    whole = poly.modulus.bit_length() if poly.modulus else integer_bits(poly, atoms)
+    bits = max(1, whole - expr.bits)
     signed = expr.signed or poly.modulus == 0
     call = atoms.add(Atom("shift", "call", 0, poly.shape, bits, signed, (poly,), params))
     return pl.Poly(poly.modulus, poly.shape, pl.whole(call, 0, poly.shape).terms)

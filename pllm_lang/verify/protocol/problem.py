@@ -104,6 +104,7 @@ class _Frame:
     ) -> None:
         self.trace = trace
         self.values: set[int] = set()
+        self.masks = masks
         self.ranges: dict[int, int] = {}
         self.dependent: list[tuple[int, Poly]] = []
         for atom, facts in trace.inputs.items():
@@ -184,7 +185,8 @@ def _seen_terms(
 def _allowed(
     trace: Trace, coalition: frozenset[str], allowed: Sequence[ir.Expr], frame: _Frame
 ) -> list[tuple[str, Poly]]:
-    """What the coalition may learn: outputs to its members that are free of draws, and `allowed`."""
+    """What the coalition may learn: outputs to its members that are free of draws (fresh pieces are such), and
+    `allowed`."""
     found: list[tuple[str, Poly]] = []
     for copy in trace.copies:
         for output in trace.protocol.outputs:
@@ -196,7 +198,8 @@ def _allowed(
             else:
                 value = copy.outputs.get((parties[0], output.name))
             if value is not None and not _draws_in(value, trace):
-                found += [(output.name, frame.rewritten(p)) for p in tn.parts_of(value)]
+                parts = [(output.name, frame.rewritten(p)) for p in tn.parts_of(value)]
+                found += [row for row in parts if not trace.atoms.in_poly(row[1]) & frame.masks]
         for place, expr in enumerate(allowed):
             value = meaning_of(trace, copy.values, expr)
             found += [(f"allowed {place}", frame.rewritten(p)) for p in tn.parts_of(value)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pllm_lang.verify.protocol.atoms import Atoms
+from pllm_lang.verify.protocol.atoms import Atoms, homomorphic
 from pllm_lang.verify.protocol.polynomial import Poly
 from pllm_lang.verify.protocol.sizes import is_symbolic
 
@@ -22,8 +22,8 @@ def integer_range(poly: Poly, atoms: Atoms, ranges: dict[int, int]) -> int | Non
             size *= b
         for atom, _ in leaves:
             bits = _bits(atom, atoms, ranges)
-            if bits is None:
-                return None
+            if bits is None or not homomorphic(poly.modulus, atoms[atom].modulus):
+                return None  # a representative is not the centred value
             size <<= bits
         total += size
     return max(0, (total - 1).bit_length()) if total else 0

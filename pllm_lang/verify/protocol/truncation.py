@@ -52,6 +52,8 @@ def _two_shifts(value: Poly, bits: int, trace: Trace) -> tuple[Poly, Poly, int] 
         if not leaves and not bound:
             extra = sign
             continue
+        if not leaves:
+            return f"it is not a difference of two shifts by {bits}"
         call = trace.atoms[leaves[0][0]]
         entry = pl.whole(leaves[0][0], call.modulus, call.shape)
         whole = len(leaves) == 1 and not bound and next(iter(entry.terms))[1][0] == leaves[0]
@@ -68,6 +70,8 @@ def _two_shifts(value: Poly, bits: int, trace: Trace) -> tuple[Poly, Poly, int] 
     modulus = value.modulus
     if plus.modulus != modulus or minus.modulus not in (0, modulus):
         return "the shifted values are in different rings"
+    if not minus.modulus and (set(minus.terms.values()) != {1} or len(minus.terms) != 1):
+        return "the subtracted integer is more than one draw"  # its residue would be shifted otherwise
     return plus, Poly(modulus, minus.shape, _reduced(minus, modulus)), extra
 
 
@@ -105,7 +109,8 @@ def _judged(output: ir.Output, minus: Poly, width: int, offset: int, trace: Trac
         return _unproved(output, "the subtracted value is not known to be uniform")
     if output.failure > failure or output.error < 1 or not output.failure:
         text = f"the failure probability is at most 2^-{failure} an entry, the error 1"
-        return _unproved(output, f"{text}; the record claims 2^-{output.failure} and {output.error}")
+        claimed = f"2^-{output.failure}" if output.failure else "none that holds for every value"
+        return _unproved(output, f"{text}; the record claims {claimed} and {output.error}")
     rests = () if shared is None else (f"the shares of {shared.given.name} are uniform",)
     return _proved(output, failure, rests)
 
