@@ -6,6 +6,7 @@ asked, and the findings. Nothing here raises for a plan's mistakes.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.policies import effective
 from pllm_lang.catalog.records import Record
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import Plan, Requirement
+from pllm_lang.ir.plan import Plan, Requirement, Step
 from pllm_lang.ir.source_map import SourceMap
 from pllm_lang.ir.walk import nodes
 from pllm_lang.text.finding import Finding, Severity, Span, Verdict
@@ -33,6 +34,10 @@ from pllm_lang.verify.view import PlanView
 from pllm_lang.verify.witness.search import with_witnesses
 
 NO_POLICY = NotAsked("placement", "the plan is under no policy, so nothing says who may learn what")
+NOT_FOLLOWED = NotAsked(
+    "protocol",
+    "the plan is under no policy, so the texts of its components are not followed with its formats and sizes",
+)
 NO_EXPERIMENT = tuple(
     NotAsked(family, f"no experiment gives the plan {what}")
     for family, what in (("target", "a deployment"), ("material", "a stock and a budget"))
@@ -88,15 +93,14 @@ def _untold(
     judged: Iterable[Obligation], source_map: SourceMap, lowering: tuple[Finding, ...]
 ) -> Iterator[Obligation]:
     """Without what a finding of lowering has told: a step whose component has an unknown name is covered by nothing."""
-    told = {(one.span.file, one.span.start) for one in lowering if one.severity is Severity.ERROR}
+    told = sorted((one.span.file, one.span.start) for one in lowering if one.severity is Severity.ERROR)
     for obligation in judged:
         using = source_map.parts.get((obligation.subject, "using"))
-        if (
-            obligation.code != "coverage.no_component"
-            or using is None
-            or not any(file == using.file and using.start <= start < using.end for file, start in told)
-        ):
-            yield obligation
+        if obligation.code == "coverage.no_component" and using is not None:
+            first = bisect_left(told, (using.file, using.start))
+            if first < len(told) and told[first] < (using.file, using.end):
+                continue
+        yield obligation
 
 
 def _judged(view: PlanView, source_map: SourceMap, memory: Memory) -> tuple[Flow, tuple[Obligation, ...]]:
@@ -214,7 +218,15 @@ def _over_the_plan(view: PlanView, walked: Flow) -> Iterator[Obligation]:
 
 
 def _not_asked(view: PlanView) -> tuple[NotAsked, ...]:
-    return (*(() if view.plan.policy else (NO_POLICY,)), *NO_EXPERIMENT)
+    if view.plan.policy:
+        return NO_EXPERIMENT
+    return (NO_POLICY, *((NOT_FOLLOWED,) if _has_protocols(view) else ()), *NO_EXPERIMENT)
+
+
+def _has_protocols(view: PlanView) -> bool:
+    steps = (node for stage in view.plan.stages for node, _ in nodes(stage.body) if isinstance(node, Step))
+    components = (view.library.component(step.use.key) for step in steps if step.use is not None)
+    return any(component is not None and component.protocol is not None for component in components)
 
 
 def _too_long(plan: Plan, source_map: SourceMap, lowering: tuple[Finding, ...]) -> PlanReport:

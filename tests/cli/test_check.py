@@ -113,6 +113,17 @@ def test_the_report_lists_what_was_not_asked(folder: Path) -> None:
     assert "not asked: placement" in pllm(folder, "check", "good.pllm").stdout
 
 
+def test_a_text_that_no_policy_asks_for_is_listed(folder: Path) -> None:
+    (folder / "shared.pllm").write_text(
+        "pllm 1\n\nimport std.formats [ring64]\nimport std.holdings [additive]\nimport std.protocols [additive_add]\n\n"
+        "plan p {\n  input x: ring64[4] as additive(p0, p1) where abs(x) <= 9\n"
+        "  y = add(x, x) using additive_add\n  output y\n}\n"
+    )
+    plan = json.loads(pllm(folder, "check", "--format", "json", "shared.pllm").stdout)["plans"][0]
+    assert plan["verdict"] == "accepted"
+    assert {one["family"] for one in plan["not_asked"]} == {"placement", "protocol", "target", "material"}
+
+
 def test_a_changed_file_checks_the_plans_that_use_it(folder: Path) -> None:
     (folder / "formats.pllm").write_text("pllm 1\n\nformat narrow = int(-10, 10)\n")
     (folder / "user.pllm").write_text(
