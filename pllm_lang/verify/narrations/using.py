@@ -53,7 +53,10 @@ class Lowerer:
         for spec, type_, held in zip(operator.operands, types, operands, strict=True):
             if isinstance(spec.format, Ref) and spec.format.name in operator.format_vars:
                 setting.formats.setdefault(spec.format.name, carried_format(self.formats[type_.format], held))
-        for specs, given in ((operator.params, step.params), (component.params, step.use.params)):
+        # the operator's parameters win where the component has one of the same name, as in every clause of its record
+        own = {spec.name for spec in operator.params}
+        named = [pair for pair in step.use.params if pair[0] not in own]
+        for specs, given in ((operator.params, step.params), (component.params, named)):
             kinds = {spec.name: spec for spec in specs}
             for name, value in given:
                 self._put(setting, name, value, kinds.get(name))

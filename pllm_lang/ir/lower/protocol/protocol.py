@@ -125,9 +125,18 @@ def _output(spec: OperandSpec, scope: Scope) -> p.Output | None:
 
 
 def _mismatch(scope: Scope) -> bool:
-    """Whether the narration has other operands or results than the operator, which is reported."""
+    """Whether the narration has other operands or results than the operator, or a parameter that could be the operator's as
+    well, which is reported."""
     if scope.operator is None:
         return False
+    twice = {spec.name for spec in scope.operator.params} & {spec.name for spec in scope.component.params}
+    for name in sorted(twice):
+        text = f"`{scope.operator.name}` and `{scope.component.name}` both have a parameter `{name}`, and a line could mean either"
+        problem = MalformedError(
+            "protocol.signature", text, f"call the component's otherwise, and require that it is `{name}`"
+        )
+        scope.report(problem, scope.component.origin)
+        return True
     pairs = ((scope.operator.operands, scope.text.inputs), (scope.operator.results, scope.text.outputs))
     for specs, own in pairs:
         wanted, found = [s.name for s in specs], [s.name for s in own]
