@@ -218,8 +218,9 @@ def apply_primitive(primitive: Primitive, args: tuple[Arg, ...], params: Params)
     if isinstance(shape, str):
         return None
     facts = _known_result(primitive, args, params, shape)
-    if facts is None:
-        facts = Facts() if primitive.facts is None else primitive.facts(args, params)
+    if facts is None:  # no column hands on the value of its operand: what could not be executed is not known
+        found = Facts() if primitive.facts is None else primitive.facts(args, params)
+        facts = found if found.value is None else msgspec.structs.replace(found, value=None)
     return Arg(shape, settle(msgspec.structs.replace(facts, error=result_error(primitive, args, params))))
 
 

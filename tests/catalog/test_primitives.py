@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pllm_lang.catalog.bounds import Arg, settle
+from pllm_lang.catalog.bounds import Arg, known_facts, settle
 from pllm_lang.catalog.evaluate import apply_primitive
 from pllm_lang.catalog.facts import Facts, Interval, Known
 from pllm_lang.catalog.polynomial import number, variable
@@ -165,3 +165,20 @@ def test_an_empty_column_is_unknown(column) -> None:
     assert whole.facts.error == 1
     assert (found.facts.range is None) == (column == "facts")
     assert (found.facts.error is None) == (column == "error")
+
+
+def test_a_mask_that_keeps_nothing_keeps_no_peak() -> None:
+    scores, fill = Arg((2, 2), Facts(range=Interval(1, 2))), Arg((), known_facts(Known((), (-5,))))
+    full, empty = (apply_primitive(PRIMITIVES["causal"], (scores, fill), {"window": w}) for w in (1, -1))
+    assert full is not None
+    assert empty is not None
+    assert (full.facts.row_max_low, empty.facts.row_max_low) == (1, None)
+
+
+@pytest.mark.parametrize("name", ["abs", "neg"])
+def test_what_was_not_executed_is_not_known(name) -> None:
+    """A number beyond what is carried: its size is not the number itself."""
+    huge = -(1 << 9000)
+    found = apply_primitive(PRIMITIVES[name], (Arg((), Facts(error=0, value=Known((), (huge,)))),), {})
+    assert found is not None
+    assert found.facts.value is None

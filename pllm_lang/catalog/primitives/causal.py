@@ -27,8 +27,10 @@ def facts(args: tuple[Arg, ...], params: Params) -> Facts:
     x, fill = args[0].facts.range, args[1].facts.range
     if x is None or fill is None:
         return Facts()
-    offset, (rows, keys) = int_param(params, "offset", 0), args[0].shape[-2:]
+    offset, window = int_param(params, "offset", 0), int_param(params, "window", 0)
+    rows, keys = args[0].shape[-2:]
     kept = offset is not None and offset >= 0 and rows > 0 and rows - 1 + offset < keys
+    kept = kept and window is not None and window >= 0
     return Facts(
         range=interval.hull(x, fill), row_max_low=x.low if kept else None, unit=units_of(args), rule="masked"
     )

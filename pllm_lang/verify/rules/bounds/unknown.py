@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.catalog.facts import Facts
+from pllm_lang.catalog.records import Format
 from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.initial import format_range
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.stored import UNSTATED_ROUNDING, rounded
 from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 CODE = "bounds.unknown"
-UNBOUNDED = ("float", "label", "index")
-"""Formats whose values are not numbers that can leave a range, or whose finiteness is taken for granted."""
+UNBOUNDED = ("label", "index")
+"""Formats whose values are not numbers that can leave a range, unless they state one; a float's finiteness is taken for granted."""
 
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
     """Every result that takes a format, or that a method computes, has a known range; floats owe finiteness only."""
     for position, (type_, derived) in enumerate(zip(view.step.types, view.derived, strict=True)):
-        if type_ == UNKNOWN or plan.format_of(type_).kind in UNBOUNDED:
+        if type_ == UNKNOWN or _has_no_ends(plan.format_of(type_)):
             continue
         if plan.format_of(type_).kind == "exact" and in_the_clear(view) and not _undefined(view, derived):
             continue  # it takes no format yet; the step that gives it one owes the range
@@ -29,6 +31,10 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             yield Obligation(CODE, Verdict.PROVED, position, evidence=(derived.rule,))
         else:
             yield _unproved(position, view)
+
+
+def _has_no_ends(format_: Format) -> bool:
+    return format_.kind == "float" or (format_.kind in UNBOUNDED and format_range(format_) is None)
 
 
 def _undefined(view: StepView, derived: Facts) -> bool:
