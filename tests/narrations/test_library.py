@@ -161,7 +161,8 @@ RESTS_ON = {
     "nothing further": {
         "additive_add", "additive_reveal", "replicated_share", "replicated_add", "replicated_reveal",
         "replicated_reveal_to_client", "masked_reveal", "additive_to_replicated", "freivalds_matmul", "open_gather",
-        "cast_two_party_local",
+        "cast_two_party_local", "additive_subtract", "additive_public_linear", "replicated_subtract",
+        "replicated_to_additive",
     },
     "prf": {
         "masked_linear", "additive_share", "beaver_multiply", "beaver_matmul", "replicated_multiply",
