@@ -27,6 +27,9 @@ from pllm_lang.text.suppress import suppress
 NAMED = (SUFFIX, ".json")
 """How the names of files end that a plan may name."""
 
+PROVING = 2_000
+"""What proving one narration may cost, in obligations."""
+
 MAX_WORK = 100_000
 """Obligations that trials of fixes check again, of one call."""
 
@@ -97,6 +100,7 @@ def work_in(found: Found) -> int:
     from pllm_lang.verify.fixes.trial import work_of
 
     obligations = sum(len(report.obligations) for report in found.checked.reports)
+    obligations += PROVING * len(found.checked.protocols)
     return work_of((source.text for source in found.checked.sources.values()), obligations)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from math import inf
+from time import process_time
 
 import msgspec
 
@@ -17,11 +19,17 @@ from pllm_lang.text.finding import Edit, Finding, Fix
 from pllm_lang.text.order import arrange
 from pllm_lang.text.visible import visible
 from pllm_lang.verify.fixes.registry import MAX_PROPOSED, propose
-from pllm_lang.verify.fixes.trial import applied, changes_nothing_else, compatible, holds, identity
+from pllm_lang.verify.fixes.trial import all_hold, applied, changes_nothing_else, compatible, identity
 
 MAX_CHECKS = 2_000
 MAX_WORK = 400_000
 """Checks of one call of `--fix`, and obligations checked in them; then it stops, and what is left is found as before."""
+
+MAX_SECONDS = 30
+"""Processor time after which no further fix is tried. A text that no person wrote may need longer; the same call again goes on."""
+
+MAX_ROUNDS = 8
+"""How often fixes that did not hold are tried once more, because others were applied since."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -33,16 +41,18 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Fixed(msgspec.Struct, frozen=True):
-    """`titles` of the fixes that were applied, in order; `call` is the call with the changed texts as buffers."""
+    """`titles` of the fixes that were applied, in order; `call` is the call with the changed texts as buffers. `stopped` where a
+    limit ended it, so that the same call may find more to fix."""
 
     changes: tuple[Change, ...]
     titles: tuple[str, ...]
     call: Call
+    stopped: bool = False
 
 
 class _State(msgspec.Struct):
     """`texts` of the files that may change, as they are now; `refused` are fixes that did not hold, `spent` findings for which
-    none is left."""
+    none is left. `moved` says whether a fix was applied in this round; `until` is the processor time at which it ends."""
 
     call: Call
     wanted: Wanted
@@ -50,28 +60,47 @@ class _State(msgspec.Struct):
     texts: dict[str, str]
     found: Found
     titles: list[str] = []
-    refused: set[tuple[str, str, str]] = set()
+    refused: set[tuple[str, str, str, str]] = set()
     spent: set[tuple[str, str, int, str]] = set()
     checks: int = 1
     apart: bool = False
+    moved: bool = False
+    rounds: int = 1
+    until: float = inf
+
+    def may_go_on(self, most: int) -> bool:
+        return self.checks <= most and process_time() < self.until
+
+    def begin_again(self) -> bool:
+        """Another round, in which what was refused is tried once more; False where nothing has changed since."""
+        if not self.moved or self.rounds >= MAX_ROUNDS:
+            return False
+        self.rounds += 1
+        self.moved = self.apart = False
+        self.refused.clear()
+        self.spent.clear()
+        return True
 
 
 def fix_call(call: Call, wanted: Wanted, unsafe: bool) -> Fixed:
-    """Fix the named files of a call in memory."""
+    """Fix the named files of a call in memory, until nothing more holds or a limit is reached."""
+    until = process_time() + MAX_SECONDS
     found = found_in(call)
     sources = found.checked.sources
     texts = {name: sources[name].text for name in call.named if name in sources}
-    state = _State(call, wanted, unsafe, dict(texts), found)
+    state = _State(call, wanted, unsafe, dict(texts), found, until=until)
     most = min(MAX_CHECKS, MAX_WORK // work_in(found))
-    while state.checks <= most:
+    done = False
+    while not done and state.may_go_on(most):
         fixable = list(_fixable(state))
-        if not (_fix_together(state, fixable) or _fix_one(state, fixable, most)):
-            break
+        fixed = _fix_together(state, fixable) or _fix_one(state, fixable, most)
+        done = not (fixed or state.begin_again()) and state.may_go_on(most)
     changes = [
         Change(path, old, state.texts[path]) for path, old in texts.items() if state.texts[path] != old
     ]
     buffers = {**call.buffers, **{change.path: change.new for change in changes}}
-    return Fixed(tuple(changes), tuple(state.titles), msgspec.structs.replace(call, buffers=buffers))
+    after = msgspec.structs.replace(call, buffers=buffers)
+    return Fixed(tuple(changes), tuple(state.titles), after, stopped=not done)
 
 
 def _fixable(state: _State) -> Iterator[tuple[Finding, Fix]]:
@@ -88,8 +117,9 @@ def _window(state: _State) -> list[Finding]:
     return [finding for finding in chosen if identity(finding) not in state.spent][:MAX_PROPOSED]
 
 
-def _key(finding: Finding, fix: Fix) -> tuple[str, str, str]:
-    return finding.code, finding.message, fix.title
+def _key(finding: Finding, fix: Fix) -> tuple[str, str, str, str]:
+    """What a fix is known by while other fixes move its place; the same fix of another value is another one."""
+    return finding.code, finding.message, finding.subject, fix.title
 
 
 def _fix_together(state: _State, fixable: list[tuple[Finding, Fix]]) -> bool:
@@ -122,7 +152,7 @@ def _fix_one(state: _State, fixable: list[tuple[Finding, Fix]], most: int) -> bo
     """One fix; where none of the window holds, on to the findings behind it. False where there are none."""
     window = _window(state)
     for finding, fix in fixable:
-        if state.checks > most:
+        if not state.may_go_on(most):
             return False
         if _try(state, fixable, [(finding, fix)], fix.edits):
             state.titles.append(fix.title)
@@ -145,13 +175,13 @@ def _try(
     state.checks += 1
     texts = state.texts | changed
     after, before = found_in(state.call, texts), state.found.kept
-    if not all(holds(finding, edits, before, after.kept) for finding, _ in pairs):
+    if not all_hold((finding for finding, _ in pairs), edits, before, after.kept):
         return False
     fixes = {fix for _, fix in pairs}
     own = {identity(one) for one, fix in fixable if fix in fixes}
     if not state.unsafe and not changes_nothing_else(edits, before, after.kept, own):
         return False
-    state.texts, state.found = texts, after
+    state.texts, state.found, state.moved = texts, after, True
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 
@@ -10,10 +11,14 @@ BOM = "\ufeff"
 
 
 def replace_text(path: str, text: str) -> None:
-    """Write `text` in UTF-8 as it is. A symbolic link stays one: the file that it names is replaced. Raises OSError."""
+    """Write `text` in UTF-8 as it is. A symbolic link stays one: the file that it names is replaced. A file that has several
+    names is written in place, for only so all of them keep naming it. Raises OSError."""
     import tempfile  # only where something is written
 
     target = os.path.realpath(path)
+    if _names_of(target) > 1:
+        _overwrite(target, text.encode("utf-8"))
+        return
     handle, temporary = tempfile.mkstemp(prefix=".pllm-", dir=os.path.dirname(target))
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
@@ -24,6 +29,32 @@ def replace_text(path: str, text: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _names_of(path: str) -> int:
+    try:
+        return os.stat(path).st_nlink
+    except FileNotFoundError:
+        return 1
+
+
+def _overwrite(path: str, data: bytes) -> None:
+    """The new bytes in the file itself; the old ones again where that fails."""
+    with open(path, "r+b", buffering=0) as stream:
+        old = stream.read()
+        try:
+            _put(stream, data)
+        except BaseException:
+            _put(stream, old)
+            raise
+
+
+def _put(stream: io.FileIO, data: bytes) -> None:
+    stream.seek(0)
+    left = memoryview(data)
+    while left:
+        left = left[stream.write(left) :]
+    stream.truncate(len(data))
 
 
 def replace_decoded(path: str, old: str, new: str) -> bool:

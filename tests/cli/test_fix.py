@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pllm_lang.cli import fixing
+from pllm_lang.cli.call import Call, Wanted
+from pllm_lang.cli.config import Config, Settings
+from pllm_lang.cli.fixing import fix_call
 from tests.cli.process import pllm
+from tests.corpus_harness import corpus_files
 
 # An unused import (safe), a missing import (safe), and a step that nothing covers (unsafe).
 BAD = """pllm 1
@@ -123,6 +128,61 @@ def test_mode_and_links_stay(folder: Path) -> None:
     assert real.read_text() == SAFE
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert sorted(os.listdir(folder)) == ["bad.pllm", "real.pllm"], "nothing is left behind"
+
+
+def test_all_names_of_a_file_keep_naming_it(folder: Path) -> None:
+    (folder / "same.pllm").hardlink_to(folder / "bad.pllm")
+    pllm(folder, "check", "--fix", "bad.pllm")
+    assert (folder / "bad.pllm").samefile(folder / "same.pllm")
+    assert (folder / "same.pllm").read_text() == SAFE
+    assert sorted(os.listdir(folder)) == ["bad.pllm", "same.pllm"]
+
+
+PAIR = """pllm 1
+
+import std.formats [fx64_16]
+import std.methods [fixed_mul_exact]
+
+plan p {
+  input x: fx64_16[4] from client where abs(x) <= 2^20
+  input y: fx64_16[4] from client where abs(y) <= 2
+  v = mul(x, x)
+  w = mul(y, y)
+  u = mul(y, y) using fixed_mul_exact
+  output v to client
+  output w to client
+  output u to client
+}
+"""
+
+
+def test_a_fix_that_fails_in_one_place_is_tried_in_the_next(tmp_path: Path) -> None:
+    """With a component the product of `x` would leave its ring, which is an error more; that of `y` would not."""
+    fixed = fix_call(call_of(tmp_path / "pair.pllm", PAIR), Wanted(), unsafe=True)
+    text = next(iter(fixed.call.buffers.values()))
+    assert "w = mul(y, y) using fixed_mul_exact" in text
+    assert not fixed.stopped
+
+
+@pytest.mark.parametrize("path", corpus_files("names") + corpus_files("coverage"), ids=lambda path: path.stem)
+def test_one_call_reaches_the_end(path: Path) -> None:
+    once = fix_call(call_of(path, path.read_text(encoding="utf-8")), Wanted(), unsafe=True)
+    assert not once.stopped
+    assert not fix_call(once.call, Wanted(), unsafe=True).titles
+
+
+def test_a_text_that_nobody_wrote_is_given_up_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fixing, "MAX_SECONDS", 0)
+    fixed = fix_call(call_of(tmp_path / "bad.pllm", BAD), Wanted(), unsafe=True)
+    assert fixed.stopped
+    assert not fixed.changes
+
+
+def call_of(path: Path, text: str) -> Call:
+    settings = Settings(str(path.parent), Config(), ())
+    return Call(settings, (str(path),), buffers={str(path): text}, named=(str(path),))
 
 
 def test_many_safe_fixes_go_together(folder: Path) -> None:

@@ -2,10 +2,12 @@
 
 import os
 import stat
+from io import FileIO
 from pathlib import Path
 
 import pytest
 
+from pllm_lang.cli import writing
 from pllm_lang.cli.writing import replace_decoded, replace_text
 
 
@@ -49,6 +51,29 @@ def test_a_new_file_has_the_rights_of_new_files(tmp_path: Path) -> None:
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+
+
+def test_a_file_with_several_names_is_whole_or_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "plan.pllm"
+    path.write_text("the old text")
+    (tmp_path / "other").hardlink_to(path)
+    replace_text(str(path), "new")
+    assert (tmp_path / "other").read_text() == "new"
+    put, tries = writing._put, list[bytes]()  # pyright: ignore[reportPrivateUsage]
+
+    def full_once(stream: FileIO, data: bytes) -> None:
+        tries.append(data)
+        put(stream, data[:2])
+        if len(tries) == 1:
+            raise OSError(28, "No space left on device")
+        put(stream, data)
+
+    monkeypatch.setattr(writing, "_put", full_once)
+    with pytest.raises(OSError, match="No space"):
+        replace_text(str(path), "newer")
+    assert (tmp_path / "other").read_text() == "new"
 
 
 def test_a_chain_of_links_stays(tmp_path: Path) -> None:

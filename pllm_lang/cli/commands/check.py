@@ -216,7 +216,7 @@ def _fix(
     if switches.diff:
         for change in changes:
             click.echo(diff_text(change), nl=False)
-        click.echo(f"{_count(fixed)} would be applied", err=True)
+        click.echo(f"{_count(fixed)} would be applied{_more(fixed)}", err=True)
         return (FOUND_SOMETHING if changes else code), None
     if from_stdin:
         text = next(iter(fixed[0].call.buffers.values()))
@@ -228,7 +228,7 @@ def _fix(
     click.echo(given.text, nl=False)
     for title in (title for one in fixed for title in one.titles):
         click.echo(f"fixed: {title}", err=True)
-    click.echo(f"{_count(fixed)} applied", err=True)
+    click.echo(f"{_count(fixed)} applied{_more(fixed)}", err=True)
     return code, None
 
 
@@ -237,6 +237,10 @@ def _count(fixed: Sequence[Fixed]) -> str:
     n_files = sum(len(one.changes) for one in fixed)
     files = f" in {n_files} file{'' if n_files == 1 else 's'}" if n_files else ""
     return f"{n_fixes} fix{'' if n_fixes == 1 else 'es'}{files}"
+
+
+def _more(fixed: Sequence[Fixed]) -> str:
+    return "; a limit was reached, so the same call may fix more" if any(one.stopped for one in fixed) else ""
 
 
 def _write(fixed: Sequence[Fixed]) -> bool:

@@ -71,7 +71,7 @@ def together(
         return {}
     after = tuple(check(changed))
     own = {identity(one) for one in findings if not chosen.keys().isdisjoint(one.fixes)}
-    hold = all(holds(finding, edits, before, after) for finding in chosen.values())
+    hold = all_hold(chosen.values(), edits, before, after)
     return {fix: fix for fix in chosen} if hold and changes_nothing_else(edits, before, after, own) else {}
 
 
@@ -101,7 +101,7 @@ def judged(
     if changed is None:
         return None
     after = tuple(check(changed))
-    if not holds(finding, fix.edits, before, after):
+    if not all_hold((finding,), fix.edits, before, after):
         return None
     alike = {identity(other) for other in findings if fix in other.fixes}
     safe = fix.safe and changes_nothing_else(fix.edits, before, after, alike)
@@ -122,24 +122,31 @@ def applied(edits: Iterable[Edit], texts: Mapping[str, str]) -> dict[str, str] |
     return changed or None
 
 
-def holds(
-    finding: Finding, edits: Sequence[Edit], before: Sequence[Finding], after: Sequence[Finding]
+def all_hold(
+    findings: Iterable[Finding], edits: Sequence[Edit], before: Sequence[Finding], after: Sequence[Finding]
 ) -> bool:
-    """The finding is gone, and no error is new."""
-    place = _moved(finding, edits)
-    gone = _count(after, place) < sum(1 for one in before if _moved(one, edits) == place)
-    return gone and not added_errors(edits, before, after, named=_only_imports(finding, edits))
+    """The findings are gone, and no error is new."""
+    asked, moved_to = list(findings), _mover(edits)
+    was, now = Counter(map(moved_to, before)), Counter(map(_place, after))
+    if not all(now[place] < was[place] for place in map(moved_to, asked)):
+        return False
+    named = {_only_imports(finding, edits) for finding in asked}
+    return not any(_added_errors(moved_to, before, after, named=one) for one in named)
 
 
-def added_errors(
-    edits: Sequence[Edit], before: Sequence[Finding], after: Sequence[Finding], *, named: bool = False
+def _added_errors(
+    moved_to: Callable[[Finding], Place],
+    before: Sequence[Finding],
+    after: Sequence[Finding],
+    *,
+    named: bool,
 ) -> Counter[Place]:
     """Errors of `after` that `before` does not have, by code and place; of those that a broken text hid, or an unknown name
     where the edits make it `named`, only the ones that are told before values are judged."""
     broken = any(_is_error(one) and one.code.startswith("syntax.") for one in before)
     told = _EARLY if named and not broken else ("syntax.",) if broken else ("",)
     new = Counter(_place(one) for one in after if _is_error(one) and one.code.startswith(told))
-    return new - Counter(_moved(one, edits) for one in before if _is_error(one))
+    return new - Counter(moved_to(one) for one in before if _is_error(one))
 
 
 def changes_nothing_else(
@@ -149,9 +156,8 @@ def changes_nothing_else(
     own: set[tuple[str, str, int, str]],
 ) -> bool:
     """All other findings are found again, with the severity and verdict that they had."""
-    old = Counter(
-        (_moved(one, edits), one.severity, one.verdict) for one in before if identity(one) not in own
-    )
+    moved_to = _mover(edits)
+    old = Counter((moved_to(one), one.severity, one.verdict) for one in before if identity(one) not in own)
     return old == Counter((_place(one), one.severity, one.verdict) for one in after)
 
 
@@ -175,10 +181,15 @@ def _place(finding: Finding) -> Place:
     return finding.code, finding.span.file, finding.span.start
 
 
-def _moved(finding: Finding, edits: Sequence[Edit]) -> Place:
-    own = in_order(edit for edit in edits if edit.span.file == finding.span.file) or []
-    return finding.code, finding.span.file, moved(finding.span.start, own)
+def _mover(edits: Sequence[Edit]) -> Callable[[Finding], Place]:
+    """Where the place of a finding lies after the edits."""
+    by_file: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.span.file, []).append(edit)
+    ordered = {file: in_order(own) or [] for file, own in by_file.items()}
 
+    def moved_to(finding: Finding) -> Place:
+        span = finding.span
+        return finding.code, span.file, moved(span.start, ordered.get(span.file, ()))
 
-def _count(findings: Iterable[Finding], place: Place) -> int:
-    return sum(1 for one in findings if _place(one) == place)
+    return moved_to
