@@ -49,15 +49,18 @@ def names_of_step(walked: Walked, step: Step, said: Said, values: list[Value], f
 
 def bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> None:
     """Sizes that stand alone get their value; `...s` takes what the others leave."""
-    spread = next((i for i, dim in enumerate(pattern) if isinstance(dim, AnyRank)), None)
-    extra = len(shape) - len(pattern) + (spread is not None)
-    if extra < 0 or (spread is None and extra):
+    extra, spread, i = len(shape) - len(pattern), False, 0
+    for dim in pattern:
+        if isinstance(dim, AnyRank) and not spread and extra >= -1:
+            spread = True
+            names.lists.setdefault(dim.name, shape[i : i + extra + 1])
+            i += extra + 1
+            continue
+        if isinstance(dim, Ref) and i < len(shape):
+            names.exact.setdefault(dim.name, shape[i])
+        i += 1
+    if i != len(shape):
         raise ReplayError("certificate.plan", "an operand has another rank than its operator takes")
-    for i, dim in enumerate(pattern):
-        if isinstance(dim, AnyRank):
-            names.lists.setdefault(dim.name, shape[i : i + extra])
-        elif isinstance(dim, Ref):
-            names.exact.setdefault(dim.name, shape[i if spread is None or i < spread else i + extra - 1])
 
 
 def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:

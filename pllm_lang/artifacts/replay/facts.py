@@ -50,7 +50,7 @@ def reshaped(x: Fact, shape: Shape) -> Fact:
 
 def settled(x: Fact) -> Fact:
     """No entry is larger than a norm of its row or column."""
-    if not _has_norms(x):
+    if (x.rows is OPEN and x.cols is OPEN) or not _has_norms(x):
         return x
     norms = n.least(n.root_above(x.rows[0]), x.rows[1], n.root_above(x.cols[0]), x.cols[1])
     return x if norms is None else msgspec.structs.replace(x, range=n.meet(x.range, n.around(norms)))

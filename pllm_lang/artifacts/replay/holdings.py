@@ -46,7 +46,8 @@ class Seated(msgspec.Struct, frozen=True):
 
 class At(msgspec.Struct):
     """A stage under way: `seats` are its uses' protocols, `next` counts the uses taken; `root` leads from an embedded or shown
-    value to the plan's; `shown` are the parties to which a value was shown for the next step. `calls` gives each name of a local
+    value to the plan's; `members` are those of a family that it begins with; `shown` the parties
+    to which a value was shown for the next step. `calls` gives each name of a local
     call its operator and parameters; `done` are the steps whose protocol was held against them."""
 
     walked: Walked
@@ -60,6 +61,7 @@ class At(msgspec.Struct):
     loops: dict[int, int] = {}
     shown: dict[str, frozenset[str]] = {}
     public: dict[str, list[str]] = {}
+    members: dict[str, set[int]] = {}
     calls: dict[str, Any] = {}
     done: dict[tuple[int, int], bool] = {}
     times: int = 1

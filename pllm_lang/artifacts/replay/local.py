@@ -68,9 +68,9 @@ def _called(at: At, step: Step, operator: Operator, seat: Seated) -> None:
 def _written(at: At, value: Expr) -> str:
     match value:
         case Ref(name=name) if name.startswith("%f"):
-            every = [form.name for form in at.walked.lock.documents.ir.formats]
-            own = every[int(name[2:])]
-            return own if every.count(own) == 1 else f"{own}{name}"
+            formats = at.walked.lock.documents.ir.formats
+            own = formats[int(name[2:])].name
+            return own if sum(form.name == own for form in formats) == 1 else f"{own}{name}"
         case Ref(name=name):
             return name
         case Text(value=written) | Num(value=written):

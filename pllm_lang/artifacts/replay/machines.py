@@ -46,14 +46,9 @@ class Call(msgspec.Struct, frozen=True):
     who: frozenset[str]
     bytes: n.Number
     weights: tuple[tuple[int, int], ...]
-
-    @property
-    def component(self) -> Component | None:
-        return self.view.said.component
-
-    @property
-    def in_text(self) -> bool:
-        return self.component is not None and self.component.protocol is not None
+    component: Component | None
+    in_text: bool
+    kernels: tuple[Served, ...]
 
 
 def fitting(walked: Walked) -> set[Found]:
@@ -72,7 +67,7 @@ def fitting(walked: Walked) -> set[Found]:
         own = [one for one in calls if host.party in (one.who or everybody)]
         found |= _memory(sizes, host, own) | _rings(walked, experiment, host, own)
         found |= _features(walked, experiment, host, own, backend)
-        found |= _defects(walked, host, own, backend)
+        found |= _defects(host, own, backend)
     return found
 
 
@@ -85,7 +80,10 @@ def _call(sizes: Sizes, step: Step, view: Judged) -> Call:
         else:
             moved.append(held.type)
     need = _own_memory(view) + sum(map(sizes.of, moved))
-    return Call(step, view, _who(step, view), need, tuple(weights))
+    component = view.said.component
+    in_text = component is not None and component.protocol is not None
+    kernels = () if component is None else tuple(given_kernels(sizes.walked, step))
+    return Call(step, view, _who(step, view), need, tuple(weights), component, in_text, kernels)
 
 
 def _host(walked: Walked, party: str, key: str) -> Host:
@@ -214,11 +212,12 @@ def _features(
     found: set[Found] = set()
     first = -1
     for call in own:
+        if call.component is None:
+            continue
         about, product = call.step.results[0], call.in_text
-        served = [*given_kernels(walked, call.step), *(backend if product and first < 0 else ())]
-        kernels = [one.kernel for one in served]
+        kernels = [one.kernel for one in (*call.kernels, *(backend if product and first < 0 else ()))]
         first = about if product and first < 0 else first
-        asked = () if call.component is None else call.component.host_features
+        asked = call.component.host_features
         _has(host, asked, kernels)
         found |= {("target.feature", about, "")} if asked or kernels else set()
     for _, use in experiment.slots:
@@ -231,13 +230,13 @@ def _features(
     return found
 
 
-def _defects(walked: Walked, host: Host, own: list[Call], backend: list[Served]) -> set[Found]:
+def _defects(host: Host, own: list[Call], backend: list[Served]) -> set[Found]:
     """No known defect applies on the machine; equal steps are asked once."""
     alike: dict[tuple[int, int], set[Found]] = {}
     for call in own:
         key = id(call.view), call.step.results[0]
-        if key not in alike:
-            served = [*given_kernels(walked, call.step), *(backend if call.in_text else ())]
+        if call.component is not None and key not in alike:
+            served = [*call.kernels, *(backend if call.in_text else ())]
             alike[key] = defects_at(host.has, call.step, call.view, served)
     return set[Found]().union(*alike.values())
 

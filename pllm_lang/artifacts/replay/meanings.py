@@ -102,7 +102,7 @@ def _cut_as_said(at: At, step: Step, operator: Operator, text: p.Protocol) -> No
         raw = None if output.meaning is None else _fraction(output.meaning, own)
         if raw is not None and form.kind not in ("exact", "float") and raw - output.scale_bits != form.frac:
             raise at.refuse(f"`{output.name}` of `{text.name}` has other fraction bits than its format")
-        unit, error = t.step_of(form), at.walked.errors.get((number, i), 0)
+        unit, error = t.step_of(form), at.walked.errors[number][i]
         if (output.scale_bits or output.error) and (
             unit is None or (error is not None and error < output.error * unit)
         ):

@@ -118,6 +118,9 @@ def _stage(at: At) -> None:
             raise at.refuse(f"`{given.name}` begins twice, or fresh")
         own = given.type, given.holding, frozenset[str](), given.range_bits, given.lifetime
         at.names[given.name] = Held(given.name, *own)
+        family, _, index = given.name.removesuffix("]").rpartition("[")
+        if given.name.endswith("]") and index.isdecimal() and index == str(int(index)):
+            at.members.setdefault(family, set()).add(int(index))
     for constant in plan.constants:
         _begins(at, constant.value, None, p.Public(), frozenset(), "weights")
     for weight in plan.weights:
@@ -147,8 +150,8 @@ def _family(
     if not count:
         _begins(at, value, None, holding, known, lives)
     plain = name_of(at, value)
-    for member in range(count):
-        if member == 0 or f"{plain}[{member}]" in at.names:
+    for member in sorted({0, *at.members.get(plain, ())}):
+        if member < count:
             _begins(at, value, member, holding, known, lives)
 
 

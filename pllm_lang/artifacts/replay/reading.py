@@ -163,8 +163,11 @@ class _Parts(msgspec.Struct):
     certificate: msgspec.Raw
 
 
-_WHOLE = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_PARTS = msgspec.json.Decoder(_Parts)
+class _File(msgspec.Struct):
+    documents: _Parts
+
+
+_PARTS = msgspec.json.Decoder(_File)
 
 
 def _spelled(value: object) -> bytes:
@@ -182,8 +185,7 @@ def digest(what: str, spelled: bytes | msgspec.Raw) -> str:
 
 
 def _digests(lock: Lock, data: bytes) -> None:
-    fields, stated = _WHOLE.decode(data), lock.digests
-    parts = _PARTS.decode(fields["documents"])
+    parts, stated = _PARTS.decode(data).documents, lock.digests
     about = {what: digest(what, getattr(parts, what)) for what in ("ir", "names", "policy", "experiment")}
     for what, found in {**about, "certificate": digest("certificate", parts.certificate)}.items():
         _same(what, getattr(stated, what), found)
@@ -194,8 +196,10 @@ def _digests(lock: Lock, data: bytes) -> None:
     _same_names("programs", stated.programs, {one.stage: _parties(one, own.uses) for one, own in programs})
     about["records"] = digest("records", _spelled(records))
     _same_names("certificate", lock.documents.certificate.about, about)
-    others = [b'"%s":%s' % (k.encode(), bytes(part)) for k, part in fields.items() if k != "plan_lock_digest"]
-    _same("plan_lock_digest", lock.plan_lock_digest, digest("lock", b"{" + b",".join(others) + b"}"))
+    own = b'"plan_lock_digest":%s,' % _spelled(lock.plan_lock_digest)
+    tail = b'"schema":%s}\n' % _spelled(lock.schema)
+    others = data[: -len(own + tail)] + tail[:-1]  # the last names but one and one of a canonical text
+    _same("plan_lock_digest", lock.plan_lock_digest, digest("lock", others))
 
 
 def _parties(program: Program, uses: list[msgspec.Raw]) -> dict[str, str]:

@@ -89,27 +89,31 @@ SLOTS = ("max_abs", "min", "max", "norm2", "row_norm2", "row_norm1", "col_norm2"
 
 # ---- values ----
 def value(expr: Expr, names: Names) -> Fact | None:
-    match expr:
-        case Num():
-            return f.point(n.number(expr.value))
-        case Ref(name=name) if name in names.facts:
-            return names.facts[name]
-        case Ref(name=name):
-            known = names.exact.get(name, TRUTH.get(name))
-            return None if known is None else f.point(known)
-        case Attr(base=Ref(name=base), name=name):
-            return names.facts.get(f"{base}.{name}")
-        case Apply():
-            found = _applied(expr, names)
-            return None if found is None else _short(f.settled(found))
-        case _:
-            return None
+    if isinstance(expr, Ref):
+        name = expr.name
+        found = names.facts.get(name)
+        if found is not None:
+            return found
+        known = names.exact.get(name, TRUTH.get(name))
+        return None if known is None else f.point(known)
+    if isinstance(expr, Apply):
+        found = _applied(expr, names)
+        return None if found is None else _short(f.settled(found))
+    if isinstance(expr, Num):
+        return f.point(n.number(expr.value))
+    if isinstance(expr, Attr) and isinstance(expr.base, Ref):
+        return names.facts.get(f"{expr.base.name}.{expr.name}")
+    return None
 
 
 def _short(x: Fact) -> Fact:
     """Nothing is known by numbers that grow without limit."""
-    for one in (*(x.range or ()), *x.rows, *x.cols, x.unit, x.peak):
-        if one is not None and n.bits(one) > n.MAX_BITS:
+    sizes = x.range or ()
+    sizes = (*sizes, x.unit) if x.rows == x.cols == f.OPEN else (*sizes, x.unit, *x.rows, *x.cols)
+    for one in sizes if x.peak is None else (*sizes, x.peak):
+        if one is None:
+            continue
+        if (one.bit_length() if isinstance(one, int) else n.bits(one)) > n.MAX_BITS:
             return Fact(x.shape)
     return x
 
@@ -138,30 +142,32 @@ def square_above(expr: Expr, names: Names) -> Size:
 
 def _applied(expr: Apply, names: Names) -> Fact | None:
     fn, args = expr.fn.rpartition(".")[2] if "." in expr.fn else expr.fn, expr.args
-    if len(args) == 1 and fn in READS and isinstance(args[0], Ref):
-        read = _read(names.formats.get(args[0].name) or FREE.get(args[0].name), fn)
-        return None if read is None else f.point(read)
-    if len(args) == 1 and not expr.named and fn in SLOTS:
-        found = value(args[0], names)
-        slot = None if found is None else _slot(fn, found)
-        return None if slot is None else Fact((), slot)
-    if fn in CONDITIONS and not any(of_entries(arg, names) for arg in args):
-        truth = holds(expr, names)
-        return None if truth is None else f.point(int(truth))
-    if fn in ("raw", "nearest", "round_to"):
-        return _in_format(fn, args, names)
-    if (
-        fn == "where"
-        and len(args) == 3
-        and (choice := exact(args[0], names)) is not None
-        and not of_entries(args[0], names)
-    ):
-        return value(args[1] if choice else args[2], names)
-    if fn == "polynomial":
-        return _polynomial(value(args[0], names), _list(dict(expr.named).get("coefficients"), names))
-    given = [value(arg, names) for arg in args]
-    known = [one for one in given if one is not None]
-    return _by_rule(fn, known, expr, names) if len(known) == len(given) else None
+    if fn in SPECIAL:
+        if len(args) == 1 and fn in READS and isinstance(args[0], Ref):
+            read = _read(names.formats.get(args[0].name) or FREE.get(args[0].name), fn)
+            return None if read is None else f.point(read)
+        if len(args) == 1 and not expr.named and fn in SLOTS:
+            found = value(args[0], names)
+            slot = None if found is None else _slot(fn, found)
+            return None if slot is None else Fact((), slot)
+        if fn in CONDITIONS and not any(of_entries(arg, names) for arg in args):
+            truth = holds(expr, names)
+            return None if truth is None else f.point(int(truth))
+        if fn in FORMATTED:
+            return _in_format(fn, args, names)
+        if fn == "where" and len(args) == 3 and not of_entries(args[0], names):
+            choice = exact(args[0], names)
+            if choice is not None:
+                return value(args[1] if choice else args[2], names)
+        if fn == "polynomial":
+            return _polynomial(value(args[0], names), _list(dict(expr.named).get("coefficients"), names))
+    given: list[Fact] = []
+    for arg in args:
+        found = value(arg, names)
+        if found is None:
+            return None
+        given.append(found)
+    return _by_rule(fn, given, expr, names)
 
 
 def _by_rule(fn: str, args: list[Fact], expr: Apply, names: Names) -> Fact | None:
@@ -245,11 +251,8 @@ def _list(expr: Expr | None, names: Names) -> tuple[n.Number, ...] | None:
 
 
 def _parameter(expr: Expr, names: Names) -> object:
-    return (
-        exact(expr, names)
-        if not isinstance(expr, ListOf) and exact(expr, names) is not None
-        else _list(expr, names)
-    )
+    number = None if isinstance(expr, ListOf) else exact(expr, names)
+    return _list(expr, names) if number is None else number
 
 
 # ---- conditions, in Kleene's three values ----
@@ -257,6 +260,9 @@ YES, NO, OPEN = (1, 1), (0, 0), (0, 1)
 
 
 CONDITIONS = ("and", "or", "not", "<=", "<", ">=", ">", "==", "!=", "in")
+FORMATTED = ("raw", "nearest", "round_to")
+SPECIAL = frozenset((*READS, *SLOTS, *CONDITIONS, *FORMATTED, "where", "polynomial"))
+"""Functions that are more than a rule over the facts of their arguments, at least in some forms."""
 
 
 def holds(expr: Expr, names: Names) -> bool | None:

@@ -44,6 +44,9 @@ from pllm_lang.ir.plan import Node, Placement, Repeat, Requirement, StateWrite, 
 
 def walk(lock: Lock) -> Walked:
     plan = lock.documents.ir
+    for form in plan.formats:
+        if abs(form.frac) > n.MAX_BITS:
+            raise ReplayError("certificate.plan", f"`{form.name}` has more fraction bits than are followed")
     every = [step for stage in plan.stages for step in steps_of(stage.body)]
     stated: dict[int, list[tuple[Row, ...]]] = defaultdict(list)
     for met in lock.documents.certificate.met:
@@ -157,27 +160,29 @@ def _step(walked: Walked, step: Step) -> None:
         raise ReplayError("certificate.beyond", f"the plan has more than {MAX_STEPS} steps to follow")
     values = [value_of(walked, operand) for operand in step.operands]
     stated = walked.stated[number]
-    key = (
-        *(step.operator, step.params, step.types, step.use, step.party, step.assumes),
-        *(step.stated_holding, step.structural, tuple(map(id, values)), tuple(stated)),
+    alike = walked.judged.setdefault((step.operator, *map(id, values)), [])
+    judged_by = (
+        *(step.params, step.types, step.use, step.party, step.assumes),
+        *(step.stated_holding, step.structural, stated),
     )
-    view = walked.judged.get(key)
+    view = next((one for by, one in alike if by == judged_by), None)
     if view is None:
-        view = walked.judged[key] = _judged(walked, step, values, f"step {number}")
+        view = _judged(walked, step, values, f"step {number}")
+        alike.append((judged_by, view))
     walked.ran.append((step, view))
-    walked.used |= {(number, place) for place in view.used}
-    for result, value in zip(step.results, view.results, strict=True):
-        walked.values[result] = value
-    walked.owed |= {(code, step.results[place]) for code, place in view.owed}
-    walked.told |= {(code, step.results[place], text) for code, place, text in view.told}
+    results = step.results
+    walked.values.update(zip(results, view.results, strict=True))
+    walked.used.update([(number, place) for place in view.used])
+    walked.owed.update([(code, results[place]) for code, place in view.owed])
+    walked.told.update([(code, results[place], text) for code, place, text in view.told])
     walked.failures += [(each, 1) for each in view.failing]
-    for place, error in enumerate(view.errors):
-        walked.errors[number, place] = n.least(walked.errors.get((number, place), error), error)
     reached = [held.fact.range for held in (*values, *view.results)]
-    before = walked.reach.get(number)
-    walked.reach[number] = (
-        reached if before is None else [n.hull(x, y) for x, y in zip(before, reached, strict=True)]
-    )
+    if number in walked.reach:  # another turn
+        reached = list(map(n.hull, walked.reach[number], reached))
+        errors = list(map(n.least, walked.errors[number], view.errors))
+    else:
+        errors = view.errors
+    walked.reach[number], walked.errors[number] = reached, errors
 
 
 def _judged(walked: Walked, step: Step, values: list[Value], where: str) -> Judged:

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock, Row
-from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay.facts import Fact
 from pllm_lang.artifacts.replay.numbers import Range, Size
 from pllm_lang.artifacts.replay.reading import record_of
@@ -90,13 +89,14 @@ class Walked(msgspec.Struct):
     owed: set[tuple[str, int]] = set()
     told: set[Found] = set()
     reach: dict[int, list[Range]] = {}
-    errors: dict[tuple[int, int], Size] = {}
+    errors: dict[int, list[Size]] = {}
     failures: list[tuple[Size, int]] = []
     ran: list[tuple[Step, Judged]] = []
     texts: dict[int, int] = {}
+    records: dict[str, Any] = {}
     said: dict[tuple[str, str], Said] = {}
     alike: dict[Value, Value] = {}
-    judged: dict[Any, Judged] = {}
+    judged: dict[tuple[str | int, ...], list[tuple[tuple[object, ...], Judged]]] = {}
     turns: int = 0
 
 
@@ -108,12 +108,10 @@ def steps_of(body: tuple[Node, ...]) -> list[Step]:
 
 
 def form_of(lock: Lock, type_: TensorType) -> Format:
-    if not 0 <= type_.format < len(lock.documents.ir.formats):
+    formats = lock.documents.ir.formats
+    if not 0 <= type_.format < len(formats):
         raise ReplayError("certificate.plan", "a value has no format")
-    form = lock.documents.ir.formats[type_.format]
-    if abs(form.frac) > n.MAX_BITS:
-        raise ReplayError("certificate.plan", f"`{form.name}` has more fraction bits than are followed")
-    return form
+    return formats[type_.format]
 
 
 def counted_turn(walked: Walked) -> None:
@@ -136,7 +134,9 @@ def value_of(walked: Walked, operand: Operand) -> Value:
 
 
 def record(walked: Walked, key: str) -> Any:
-    return record_of(walked.lock, key)
+    if key not in walked.records:
+        walked.records[key] = record_of(walked.lock, key)
+    return walked.records[key]
 
 
 def component_key(step: Step) -> str:
