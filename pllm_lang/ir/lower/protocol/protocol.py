@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from pllm_lang.catalog.closed import closed_value
-from pllm_lang.catalog.expr import Expr, MapOf, Num, Origin
+from pllm_lang.catalog.expr import AnyRank, Expr, MapOf, Num, Origin
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component, OperandSpec, Operator, ProtocolText, Record
 from pllm_lang.ir import protocol as p
@@ -19,6 +19,7 @@ from pllm_lang.ir.lower.protocol.lines import statements
 from pllm_lang.ir.lower.protocol.meaning import meaning_of, range_bits
 from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope, Setting, Typed, bind_shape, shape_of
 from pllm_lang.ir.lower.protocol.types import read_number
+from pllm_lang.ir.walk import references
 from pllm_lang.text.finding import Finding
 
 
@@ -129,12 +130,13 @@ def _mismatch(scope: Scope) -> bool:
     well, which is reported."""
     if scope.operator is None:
         return False
-    twice = {spec.name for spec in scope.operator.params} & {spec.name for spec in scope.component.params}
-    for name in sorted(twice):
-        text = f"`{scope.operator.name}` and `{scope.component.name}` both have a parameter `{name}`, and a line could mean either"
-        problem = MalformedError(
-            "protocol.signature", text, f"call the component's otherwise, and require that it is `{name}`"
+    twice = sorted({spec.name for spec in scope.component.params} & _names_of(scope.operator, scope.text))
+    if twice:
+        own, whole = scope.component.name, scope.operator.name
+        text = (
+            f"a line could mean by `{twice[0]}` the parameter of `{own}` as well as what `{whole}` calls so"
         )
+        problem = MalformedError("protocol.signature", text, "call the parameter of the component otherwise")
         scope.report(problem, scope.component.origin)
         return True
     pairs = ((scope.operator.operands, scope.text.inputs), (scope.operator.results, scope.text.outputs))
@@ -148,6 +150,16 @@ def _mismatch(scope: Scope) -> bool:
             )
             return True
     return False
+
+
+def _names_of(operator: Operator, text: ProtocolText) -> set[str]:
+    """Operands, results, sizes, formats and parameters of the operator, and sizes of the narration's own signature."""
+    signature = (*operator.operands, *operator.results, *text.inputs, *text.outputs)
+    found = {spec.name for spec in (*signature, *operator.params)} | set(operator.format_vars)
+    for spec in signature:
+        for size in spec.shape:
+            found |= {size.name} if isinstance(size, AnyRank) else set(references(size))
+    return found
 
 
 def _listed(names: list[str]) -> str:
