@@ -143,8 +143,10 @@ def _shift(args: Sequence[Typed], call: Apply, scope: Scope) -> Typed:
     return Typed(p.Shift(arg.expr, bits, signed), arg.number, arg.shape, scale)
 
 
-def _raw(args: Sequence[Typed], _: Apply, __: Scope) -> Typed:
-    return args[0]
+def _raw(args: Sequence[Typed], _: Apply, scope: Scope) -> Typed:
+    """A line counts in residues anyway; in a meaning `raw(x)` is the whole number that stands for `x`."""
+    arg = args[0]
+    return Typed(arg.expr, arg.number, arg.shape, 0) if scope.in_meaning and arg.scale else arg
 
 
 def _bits(args: Sequence[Typed], _: Apply, __: Scope) -> Typed:

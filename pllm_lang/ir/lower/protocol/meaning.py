@@ -39,7 +39,7 @@ def meaning_of(spec: OperandSpec, type_: p.TensorType, scale: int | None, scope:
     if scope.operator is None:
         return None
     clause = next((c for c in scope.operator.means if c.name == spec.name), None)
-    found, bits = (_whole(scope), 0) if clause is None else _meant(clause.expr, scope)
+    found, bits = (_whole(scope), 0) if clause is None else _meant(clause.expr, scale, scope)
     cut = _cut(found, scale, bits, spec, scope)
     in_ring = isinstance(found.number, p.Ring) and found.number != type_.number
     if in_ring and type_ == bit_type(found.type):
@@ -61,11 +61,11 @@ def _in_ring(found: Typed, number: p.Number, result: str) -> p.Expr:
     return p.Cast(found.expr, number)
 
 
-def _meant(expr: Expr, scope: Scope) -> tuple[Typed, int]:
-    """The polynomial and the bits that a division cuts off, or the operator as a whole."""
+def _meant(expr: Expr, scale: int | None, scope: Scope) -> tuple[Typed, int]:
+    """The polynomial and the bits that a division cuts off, or the operator as a whole; `scale` is the result's."""
     scope.in_meaning = True
     try:
-        return _polynomial(expr, scope)
+        return _polynomial(expr, scale, scope)
     except MalformedError:
         return _whole(scope), 0
     finally:
@@ -78,17 +78,25 @@ def _whole(scope: Scope) -> Typed:
     return opaque(tuple(scope.values[spec.name] for spec in scope.operator.operands), scope)
 
 
-def _polynomial(expr: Expr, scope: Scope) -> tuple[Typed, int]:
+def _polynomial(expr: Expr, scale: int | None, scope: Scope) -> tuple[Typed, int]:
     match expr:
         case Apply(fn="/", args=(value, by)):
             bits = None if (number := number_of(by, scope)) is None else is_whole_power(number)
             if bits is not None:
                 return term(value, scope), bits
-        case Apply(fn="nearest", args=(value, _)):
-            return _polynomial(value, scope)
+        case Apply(fn="nearest", args=(value, grid)):
+            return _rounded(value, format_of(grid, scope).frac, scale, scope)
         case _:
             pass
     return term(expr, scope), 0
+
+
+def _rounded(value: Expr, grid: int, scale: int | None, scope: Scope) -> tuple[Typed, int]:
+    """The value itself, where what `nearest` rounds away is what the result has no bits for."""
+    found, bits = _polynomial(value, scale, scope)
+    if (found.scale or 0) + bits > grid and grid != (scale or 0):
+        raise MalformedError("protocol.scale", f"the meaning is rounded to {grid} fraction bits on the way")
+    return found, bits
 
 
 def _cut(found: Typed, scale: int | None, bits: int, spec: OperandSpec, scope: Scope) -> int:
