@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from pllm_lang.catalog.read.params import is_param
 from pllm_lang.ir.lower.argument import report_unknown_argument
 from pllm_lang.ir.lower.block_types import bind_type, check_type
@@ -36,7 +38,7 @@ def enter_block(ctx: Context, binding: Binding, call: syn.Call, step: syn.Step) 
         message = "a block is expanded in place; its own steps say how they are done"
         report(ctx, "types.clause", message, span_of(ctx, step, step.clauses[0]))
     given = _sort(ctx, block, call, step)
-    names = _read_arguments(ctx, block, given, call, step)
+    names = _read_arguments(ctx, binding, block, given, call, step)
     _enter(ctx, binding, call, step)
     scope = ctx.frame.scope
     scope.names.update(names)
@@ -129,22 +131,36 @@ def _sort(ctx: Context, block: syn.Block, call: syn.Call, step: syn.Step) -> Giv
 
 
 def _read_arguments(
-    ctx: Context, block: syn.Block, given: Given, call: syn.Call, step: syn.Step
+    ctx: Context, binding: Binding, block: syn.Block, given: Given, call: syn.Call, step: syn.Step
 ) -> dict[str, Named]:
     names: dict[str, Named] = {}
     for param in block.params:
         name = param.name.id
-        expr = given.get(name, param.default)
-        if expr is None:
+        if name in given:
+            named = _argument(ctx, param, given[name], step)
+        elif param.default is not None:
+            named = _default(ctx, binding, param, param.default)
+        else:
             message = f"`{block.name.id}` needs `{name}`"
             report(ctx, "params.missing", message, span_of(ctx, step, call))
             named = None
-        elif is_param(param):
-            named = _constant_argument(ctx, param, expr, step if name in given else param)
-        else:
-            named = _value_argument(ctx, expr, step if name in given else param)
         names[name] = named or Value(missing_value(ctx, name, origin_of(ctx, step, call)), UNKNOWN)
     return names
+
+
+def _argument(ctx: Context, param: syn.Param, expr: syn.Expr, anchor: syn.Anchor) -> Named | None:
+    if is_param(param):
+        return _constant_argument(ctx, param, expr, anchor)
+    return _value_argument(ctx, expr, anchor)
+
+
+def _default(ctx: Context, binding: Binding, param: syn.Param, expr: syn.Expr) -> Named | None:
+    """Written in the block's module, so read with the names of that module, whatever the caller calls so."""
+    outer = ctx.frame
+    ctx.frame = replace(outer, module=ctx.modules[binding.module], scope=Scope())
+    found = _argument(ctx, param, expr, param)
+    ctx.frame = outer
+    return found
 
 
 def _value_argument(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Named | None:
