@@ -48,8 +48,12 @@ def find_settings(start: str) -> Settings:
             found = _read_table(path, table)
             if found is not None:
                 return Settings(folder, _convert(path, found), tuple(read))
-        if not fallback and os.path.exists(os.path.join(folder, ".git")):
-            fallback = folder
+        if not fallback:
+            git = os.path.join(folder, ".git")
+            fallback = folder if os.path.exists(git) else ""
+            head = os.path.join(git, "HEAD")
+            # what else stands in the folder changes all the time and decides nothing
+            read.append(head if os.path.isfile(head) else git)
         parent = os.path.dirname(folder)
         if parent == folder:
             return Settings(fallback or os.path.abspath(start), Config(), tuple(read))

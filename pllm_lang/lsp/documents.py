@@ -7,6 +7,7 @@ more, because its text has changed, ends at its next tick.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -203,8 +204,13 @@ def path_of(uri: str) -> str:
     path = uris.to_fs_path(uri) if uri.startswith("file:") else None
     if path and _can_be_named(path):
         return path
-    name = "".join(letter if letter.isalnum() else "_" for letter in uri)
-    return os.path.join(os.getcwd(), f"{name}.pllm")
+    name = "".join(letter if letter.isalnum() else "_" for letter in uri[:MAX_NAME])
+    told_apart = hashlib.sha256(uri.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return os.path.join(os.getcwd(), f"{name}_{told_apart}.pllm")
+
+
+MAX_NAME = 80
+"""Characters that the name of an unsaved document takes from its address."""
 
 
 def _can_be_named(path: str) -> bool:

@@ -52,6 +52,27 @@ def test_a_file_that_appears_in_any_folder_is_seen(
     assert pllm(folder, "check", asked).returncode == 1
 
 
+def test_a_repository_that_appears_above_the_plans_is_seen(tmp_path: Path) -> None:
+    """It is the project's root then, and so is what imports of its other folders are held to."""
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "shared.pllm").write_text("pllm 1\n\nconst width = 4\n")
+    (inner / "plan.pllm").write_text('pllm 1\n\nimport "../shared.pllm" [width]\n\nconst twice = 2 * width\n')
+    time.sleep(0.1)
+    assert pllm(inner, "check", "plan.pllm").returncode == 1
+    assert pllm(inner, "check", "plan.pllm").returncode == 1
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    time.sleep(0.1)
+    assert pllm(inner, "check", "plan.pllm").returncode == 0
+    (tmp_path / ".git" / "index").write_text("")
+    assert pllm(inner, "check", "plan.pllm").returncode == 0
+    (tmp_path / ".git" / "index").unlink()
+    (tmp_path / ".git" / "HEAD").unlink()
+    (tmp_path / ".git").rmdir()
+    assert pllm(inner, "check", "plan.pllm").returncode == 1
+
+
 def test_a_named_file_that_was_missing_is_looked_for_again(folder: Path) -> None:
     (folder / "user.pllm").write_text('pllm 1\n\nimport "inner/later.pllm" [narrow]\n\nconst one = 1\n')
     time.sleep(0.1)

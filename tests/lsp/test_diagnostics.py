@@ -164,6 +164,20 @@ def test_a_document_that_was_never_saved_and_one_of_the_library(tmp_path: Path) 
     run(story())
 
 
+def test_unsaved_documents_with_names_that_are_alike_are_two(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with session(tmp_path, "emacs") as s:
+            texts = {"untitled:Untitled-1": BAD, "untitled:Untitled.1": "pllm 1\n"}
+            for uri, text in texts.items():
+                s.texts[uri], s.versions[uri] = text, 1
+                item = types.TextDocumentItem(uri, "pllm", 1, text)
+                s.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+            assert "bounds.carrier" in await s.codes("untitled:Untitled-1")
+            assert await s.codes("untitled:Untitled.1") == []
+
+    run(story())
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [("pllm 1\n\0", "file.not_text"), ("pllm 1\n# " + "x" * 10_100_000, "file.too_large")],
