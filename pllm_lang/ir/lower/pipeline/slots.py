@@ -104,18 +104,23 @@ def _components(reading: _Reading) -> Iterator[tuple[str, ComponentUse]]:
 
 
 def _component(reading: _Reading, slot: str, value: ex.Expr) -> ComponentUse | None:
-    if isinstance(value, ex.Ref) and value.name in reading.arguments:
-        value = reading.arguments[value.name]
+    value = _put_in(value, reading)
     key = value.fn if isinstance(value, ex.Apply) else value.name if isinstance(value, ex.Ref) else ""
     component = reading.library.component(key)
     if component is None:
         text = f"the slot `{slot}` of `{reading.record.name}` holds no component"
         reading.report("experiments.pipeline", text, f"write `{slot}: name` with a component's name")
         return None
-    given = dict(value.named) if isinstance(value, ex.Apply) else {}
+    named = value.named if isinstance(value, ex.Apply) else ()
+    given = {name: _put_in(one, reading) for name, one in named}
     _unknown(component, given, reading.report)
     params = tuple(_params(component, given, reading.report))
     return ComponentUse(key, params, tuple(_roles(reading, slot, component, given)))
+
+
+def _put_in(value: ex.Expr, reading: _Reading) -> ex.Expr:
+    """The argument that the pipeline was given, where `value` is one of its parameters."""
+    return reading.arguments.get(value.name, value) if isinstance(value, ex.Ref) else value
 
 
 def _unknown(component: Component, given: Iterable[str], report: Report) -> None:
