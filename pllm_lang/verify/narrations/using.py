@@ -19,11 +19,11 @@ from pllm_lang.verify.narrations.held import Held
 
 
 class Lowerer:
-    """Narrations lowered so far, by component and setting."""
+    """Narrations lowered so far, by component, operator (what the text has to compute) and setting."""
 
     def __init__(self, library: Library, formats: Sequence[Format]) -> None:
         self.library, self.formats = library, formats
-        self.kept: dict[tuple[str, Setting], LoweredProtocol] = {}
+        self.kept: dict[tuple[str, str, Setting], LoweredProtocol] = {}
 
     def lower(
         self,
@@ -35,7 +35,7 @@ class Lowerer:
     ) -> LoweredProtocol:
         setting = self.setting(step, component, operator, types, operands)
         assert step.use is not None
-        key = (step.use.key, setting)
+        key = (step.use.key, step.operator, setting)
         if key not in self.kept:
             self.kept[key] = lower_protocol(component, operator, self.library, setting)
         return self.kept[key]
