@@ -158,6 +158,16 @@ void run(Pool& pool, bool small, Pool::Task task, Product& product, long count) 
   for (long i = 0; i < count; ++i) task(&product, i);
 }
 
+// Rows whose digits are multiplied at a time: about Isa::block_bytes of digits, in blocks of equal length, because a short
+// last block would read all weights for little work.
+long block_rows(long rows, long digits, long digit_row_bytes) {
+  constexpr long most = strip_digits;
+  const long near = Isa::block_bytes / (digits * digit_row_bytes), worth = fewest_digits / digits;
+  const long about = (near < worth ? worth : near) * 5 / 4, limit = about < most / digits ? about : most / digits;
+  const long blocks = (rows + limit - 1) / limit;
+  return blocks == 0 ? 0 : (rows + blocks - 1) / blocks;
+}
+
 // After this block, whose rows are `now`, come up to `block` more.
 template <class Operation>
 Coming coming_inputs(const Product& product, long now, long block) {
@@ -177,11 +187,7 @@ Status multiply(Pool& pool, Product& product) {
   product.inputs.digits = digits;
   product.stride = digit_stride(matrix);
   product.valid.store(true);
-  const std::size_t row_bytes = digits * product.stride * sizeof(Digit);
-  long block = Isa::block_bytes / long(row_bytes);
-  if (block < fewest_digits / digits) block = fewest_digits / digits;
-  if (block > strip_digits / digits) block = strip_digits / digits;
-  if (block > rows) block = rows;
+  const long block = block_rows(rows, digits, long(product.stride * sizeof(Digit)));
   Scratch* scratch = pool.borrow((block * digits + Isa::spare_rows) * product.stride * sizeof(Digit));
   if (scratch == nullptr) return out_of_memory;
   product.digits = static_cast<Digit*>(scratch->memory);

@@ -1,5 +1,6 @@
 // Threads that stay: they spin for a moment after their last task, then sleep. The caller always works too, and
-// never waits for a thread that sleeps. One job at a time; a second caller does its job alone.
+// never waits for a thread that sleeps. One job at a time; a second caller does its job alone. Each thread has a share of the
+// tasks, the same one in every job, so that what it read and wrote is still in its cache; then it takes what others left.
 #pragma once
 #include "memory.hpp"
 
@@ -42,10 +43,10 @@ struct Pool {
     current_task = task;
     current_job = job;
     current_count = count;
-    next.store(0);
+    for (int i = 0; i < threads; ++i) next[i].store(share(i));
     open.store(true);
     wake();
-    work();
+    work(0);
     open.store(false);
     for (int i = 0; inside.load() != 0; ++i) i < spins ? pause_cpu() : void(sched_yield());  // others may hold its CPU
     busy.store(false);
@@ -95,16 +96,23 @@ struct Pool {
     pthread_mutex_unlock(&lock);
   }
 
-  void work() {
-    for (long i = next.fetch_add(1); i < current_count; i = next.fetch_add(1)) current_task(current_job, i);
+  long share(int thread) const { return current_count * thread / threads; }  // its first task
+
+  void work(int me) {
+    for (int offset = 0; offset < threads; ++offset) {
+      const int owner = (me + offset) % threads;
+      const long end = share(owner + 1);
+      for (long i = next[owner].fetch_add(1); i < end; i = next[owner].fetch_add(1)) current_task(current_job, i);
+    }
   }
 
   static void* live(void* itself) {
     Pool& pool = *static_cast<Pool*>(itself);
+    const int me = pool.joined.fetch_add(1) + 1;
     unsigned seen = 0;
     while (!pool.stopping.load()) {
       pool.inside.fetch_add(1);
-      if (pool.open.load()) pool.work();
+      if (pool.open.load()) pool.work(me);
       pool.inside.fetch_sub(1);
       seen = pool.await(seen);
     }
@@ -128,9 +136,9 @@ struct Pool {
   pthread_t workers[most_workers];
   int started = 0;
   std::atomic<bool> stopping{false}, busy{false}, open{false};
-  std::atomic<int> inside{0}, sleeping{0};
+  std::atomic<int> inside{0}, sleeping{0}, joined{0};
   std::atomic<unsigned> generation{0};
-  std::atomic<long> next{0};
+  std::atomic<long> next[most_workers + 1] = {};  // task of each share that nobody took
   std::atomic<Scratch*> spare{nullptr};
   Task current_task = nullptr;
   void* current_job = nullptr;

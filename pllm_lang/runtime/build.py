@@ -21,7 +21,16 @@ from pllm_lang.runtime.errors import NativeKernelError
 from pllm_lang.runtime.record import INSTRUCTION_SETS, InstructionSet
 
 COMPILER = "CXX"
-FLAGS = ("-std=c++17", "-O3", "-shared", "-fPIC", "-fno-semantic-interposition", "-pthread", "-Wno-psabi")
+FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-shared",
+    "-fPIC",
+    "-fno-semantic-interposition",
+    "-pthread",
+    "-Wno-psabi",
+    "-falign-loops=32",
+)
 _LIMIT_SECONDS = 600
 
 
