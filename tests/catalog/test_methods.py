@@ -276,3 +276,29 @@ def test_prime_truncation_fails_as_often_as_its_opening_wraps(modulus: int, fail
     stated = term(failure, Env(exact={"k": 2, "bits": 2, "kappa": 4}, formats={"x": form}))
     assert stated is not None
     assert Fraction(worst, 2**8) <= stated.high <= Fraction(1, 2**4) * fails
+
+
+def masked_truncation(a: int, bits: int, low: int, high: int, modulus: int) -> int:
+    """2^3 + a + high 2^bits + low is opened in the field and its low bits taken off (Catrina and de Hoogh, TruncPr), K = 4."""
+    opened = (8 + a + high * 2**bits + low) % modulus
+    found = (a - opened % 2**bits + low) * pow(2**bits, -1, modulus) % modulus
+    return found - modulus if found > modulus // 2 else found
+
+
+@pytest.mark.parametrize("modulus", [257, 263, 269, 277, 281])
+def test_prime_truncation_executed(modulus: int) -> None:
+    """Every value of K = 4 bits and every mask of kappa = 4 bits more: right but for the failure that the record states;
+    with one bit more the least field that never fails does fail, so the domain of the record is needed."""
+    failure = components()["prime_truncate"].failure
+    assert failure is not None
+    form = Format("field", "ring", low=str(-(modulus // 2)), high=str(modulus // 2), modulus=str(modulus))
+    stated = term(failure, Env(exact={"k": 2, "bits": 2, "kappa": 4}, formats={"x": form}))
+    assert stated is not None
+    masks = [(low, high) for low in range(4) for high in range(2**6)]
+
+    def wrong(a: int) -> int:
+        cut_values = (masked_truncation(a, 2, low, high, modulus) for low, high in masks)
+        return sum(abs(found - Fraction(a, 4)) > 1 for found in cut_values)
+
+    assert max(wrong(a) for a in range(-7, 8)) <= stated.high * len(masks)
+    assert any(wrong(a) for a in (-15, 15))
