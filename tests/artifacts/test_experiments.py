@@ -142,6 +142,12 @@ def fewer_checks(lock: Any) -> None:
             use[1] = [[name, ["num", "1"]] if name == "checks" else [name, one] for name, one in use[1]]
 
 
+def smaller_field(lock: Any) -> None:
+    """The failure stays as it was stated, but products of 32 bits are checked modulo 65,521: an entry off by that passes."""
+    verify = record(lock, "std.components.freivalds_verify")
+    verify["carrier"] = ["apply", "ring", [], [["modulus", ["num", "65521"]]]]
+
+
 def no_assumption(lock: Any) -> None:
     certificate = lock["documents"]["certificate"]
     for duty in certificate["duties"]:
@@ -193,6 +199,7 @@ FORGED: dict[str, tuple[Forge, str]] = {
     "a budget below zero": (budget("requests", "-2"), "lock.form"),
     "more input tokens": (budget("max_input_tokens", "9"), BOUND),
     "fewer checks of results": (fewer_checks, BOUND),
+    "checks that do not tell entries apart": (smaller_field, BOUND),
     "an assumption that is not listed": (no_assumption, "certificate.assumed"),
     "less memory": (target("memory", ["num", "20000"]), TARGET),
     "no memory": (target("memory", ["ref", "much"]), TARGET),

@@ -7,10 +7,12 @@ from fractions import Fraction
 from math import prod
 
 from pllm_lang.artifacts.replay import terms as t
+from pllm_lang.artifacts.replay.numbers import Number, two_to
+from pllm_lang.artifacts.replay.owed import ring_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import Found, Walked, form_of, record
-from pllm_lang.catalog.records import Component
+from pllm_lang.catalog.records import Component, Format
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import ComponentUse, Node, Repeat, Step
 
@@ -67,9 +69,42 @@ def undetected_rows(walked: Walked, experiment: Experiment) -> set[Found]:
         component = record(walked, use.key) if slot == VERIFICATION else None
         if slot == VERIFICATION and not isinstance(component, Component):
             raise ReplayError("certificate.plan", f"the lock holds no component `{use.key}`")
-        if isinstance(component, Component) and _is_limited(walked, component, use, rows):
-            found.add(("bounds.undetected", about, ""))
+        if isinstance(component, Component):
+            _sees_all(walked, component, use, methods)
+            if _is_limited(walked, component, use, rows):
+                found.add(("bounds.undetected", about, ""))
     return found
+
+
+def _sees_all(walked: Walked, component: Component, use: ComponentUse, methods: set[str]) -> None:
+    """A check modulo q tells a right entry of size at most B from every other of a ring of M residues only if B + M / 2 < q."""
+    if component.carrier is None:
+        return
+    numbers = {name: found for name, value in use.params if (found := t.exact(value, Names())) is not None}
+    field = ring_of(component.carrier, Names(exact=numbers))
+    for step, judged in walked.ran:
+        method = judged.said.component
+        if method is None or method.protocol is None or step.use is None or step.use.key not in methods:
+            continue
+        own = {spec.name: spec.format for spec in method.protocol.outputs}
+        for spec, form, held in zip(judged.said.operator.results, judged.forms, judged.results, strict=True):
+            ring = own.get(spec.name) or method.carrier
+            modulus = None if ring is None else ring_of(ring, judged.names)
+            if (
+                field is None
+                or modulus is None
+                or held.fact.range is None
+                or not _tells(held.fact.range, form, modulus, field)
+            ):
+                raise ReplayError(
+                    "certificate.bound",
+                    f"an entry of `{spec.name}` may be wrong by a multiple of what `{component.name}` checks modulo",
+                )
+
+
+def _tells(range_: tuple[Number, Number], form: Format, modulus: int, field: int) -> bool:
+    size = max(-range_[0], range_[1]) * two_to(form.frac)
+    return 2 * size + modulus < 2 * field
 
 
 def _is_limited(walked: Walked, component: Component, use: ComponentUse, rows: int) -> bool:
