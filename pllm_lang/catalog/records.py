@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from pllm_lang.catalog.expr import NOWHERE, Expr, ListOf, Origin, Text
+from pllm_lang.catalog.expr import NOWHERE, Apply, Expr, ListOf, Origin, Text
 
 
 class Clause(msgspec.Struct, frozen=True, array_like=True):
@@ -97,6 +97,26 @@ class Operator(msgspec.Struct, frozen=True):
     doc: str = ""
     origin: Origin = NOWHERE
 
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """What a step takes for granted of it: its claims of its results."""
+        return _claimed(self.name, self.module, self.ensures)
+
+
+def _claimed(name: str, module: str, ensures: tuple[Clause, ...]) -> tuple[str, ...]:
+    """Bounds that a record states beside what is derived; those of the library are tested against execution. What a method's
+    rounding is off by nothing but its record can say."""
+    bounds = [c.expr for c in ensures if not (isinstance(c.expr, Apply) and _is_error(c.expr))]
+    return (f"of `{name}`: what its record ensures of its results",) if bounds and not _ours(module) else ()
+
+
+def _is_error(claim: Apply) -> bool:
+    return any(isinstance(side, Apply) and side.fn == "error" for side in claim.args)
+
+
+def _ours(module: str) -> bool:
+    return module == "std" or module.startswith("std.")
+
 
 class ProtocolLine(msgspec.Struct, frozen=True, array_like=True):
     """One line of a narration. `kind`: fresh, local, send, bundle, needs.
@@ -163,10 +183,11 @@ class Component(msgspec.Struct, frozen=True):
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """What a step by it takes for granted: the texts of its `assumptions`."""
+        """What a step by it takes for granted: the texts of its `assumptions`, and its claims of its results."""
         listed = self.fields.get("assumptions")
         texts = listed.items if isinstance(listed, ListOf) else ()
-        return tuple(f"of `{self.name}`: {text.value}" for text in texts if isinstance(text, Text))
+        told = tuple(f"of `{self.name}`: {text.value}" for text in texts if isinstance(text, Text))
+        return (*told, *_claimed(self.name, self.module, self.ensures))
 
 
 class Kernel(msgspec.Struct, frozen=True):

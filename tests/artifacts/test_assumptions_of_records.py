@@ -51,3 +51,40 @@ def test_a_lock_that_leaves_it_out_is_refused() -> None:
     with pytest.raises(ReplayError) as refused:
         replay(sealed(lock))
     assert refused.value.code == "certificate.assumed"
+
+
+CLAIMS = """pllm 1
+
+import std.formats [int8]
+
+## The sum of two tensors.
+operator sum_of_both {F} (x: F[...s], y: F[...s]) -> (z: F[...s]) {
+  means z = x + y
+  ensures max_abs(z) <= max_abs(x) + max_abs(y)
+}
+
+component sums = "example/sums" {
+  kind: method
+  version: "1"
+  implements: sum_of_both
+  ensures norm2(z) <= 100
+  ensures error(z) <= 0
+}
+
+plan adds {
+  input x: int8[4] from client where abs(x) <= 10
+  y = sum_of_both(x, x) using sums
+  z = add(y, x) @ client
+  output z to client
+}
+"""
+CLAIMED = tuple(f"of `{name}`: what its record ensures of its results" for name in ("sums", "sum_of_both"))
+
+
+def test_bounds_that_only_a_record_states_are_listed(tmp_path: Path) -> None:
+    """Those of the library are tested against execution, so only another record's are taken for granted."""
+    path = tmp_path / "p.pllm"
+    path.write_text(CLAIMS)
+    (report,) = check_files([str(path)], str(tmp_path)).reports
+    assert assumptions(report) == CLAIMED
+    assert set(CLAIMED) <= set(replay(of_text(CLAIMS)).assumed)

@@ -42,7 +42,8 @@ def judge(lock: Lock, view: Judged, step: Step, derived: list[Fact], where: str)
     component = said.component
     if component is not None:
         owed.add(("coverage.no_component", 0))
-        view.told.update(("coverage.no_component", 0, text) for text in component.rests_on)
+        told = (*component.rests_on, *said.operator.rests_on)
+        view.told.update(("coverage.no_component", 0, text) for text in told)
         _covered(lock, view, step, component, derived, where)
     elif not (step.structural or said.moves):
         raise ReplayError("certificate.coverage", "nothing covers this step", where)

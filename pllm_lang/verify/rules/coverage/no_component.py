@@ -29,7 +29,8 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             help=_help(view, plan),
         )
         return
-    yield Obligation(CODE, Verdict.PROVED, 0, evidence=(view.component.id,), assumed=view.component.rests_on)
+    assumed = (*view.component.rests_on, *view.operator.rests_on)
+    yield Obligation(CODE, Verdict.PROVED, 0, evidence=(view.component.id,), assumed=assumed)
 
 
 def _help(view: StepView, plan: PlanView) -> str:
