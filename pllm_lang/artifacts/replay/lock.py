@@ -99,6 +99,8 @@ def replay(data: bytes) -> Replayed:
 
 def _replayed(lock: Lock) -> Replayed:
     _head(lock)
+    if lock.documents.policy is not None and "error_budget" in lock.documents.policy.fields:
+        raise ReplayError("certificate.beyond", "the policy limits errors, which replay does not follow")
     walked = walk(lock)
     placed, runs = follow(walked)
     expected = {(code, about, _PARTS.get(code, "")) for code, about in walked.owed} | placed
