@@ -19,6 +19,8 @@ from pllm_lang.text.finding import Finding, Span
 
 _STRENGTH = {"semi_honest": 0, "covert": 1, "malicious": 2}
 _BUDGETS = ("failure_budget", "error_budget")
+SHOWN = ("proved", "proved_in_model", "tested", "reviewed")
+"""Outcomes that a claim without outcomes of its own accepts: of the others, one shows the contrary and one nothing."""
 
 
 def check_tightening(records: Mapping[str, AnyRecord], library: Library) -> list[Finding]:
@@ -159,8 +161,8 @@ def _adversary_text(rule: AdversaryRule) -> str:
 def _claim_loosened(claim: ClaimRule, older: list[ClaimRule]) -> list[str]:
     found: list[str] = []
     for old in older:
-        for name in ("outcomes", "refinements"):
-            new_list, old_list = getattr(claim, name), getattr(old, name)
+        for name, usual in (("outcomes", SHOWN), ("refinements", ())):
+            new_list, old_list = getattr(claim, name) or usual, getattr(old, name) or usual
             more = [w for w in new_list if w not in old_list] if old_list else []
             if more or (old_list and not new_list):
                 found.append(

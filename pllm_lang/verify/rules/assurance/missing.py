@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.catalog.expr import Apply, Expr, Ref, Text
+from pllm_lang.catalog.policies import SHOWN
 from pllm_lang.catalog.records import ClaimRule, Record
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
@@ -14,8 +15,6 @@ from pllm_lang.verify.view import PlanView
 
 CODE = "assurance.missing"
 REFUTED = "refuted"
-SHOWN = ("proved", "proved_in_model", "tested", "reviewed")
-"""Outcomes that a claim without outcomes of its own accepts: of the others, one shows the contrary and one nothing."""
 
 
 def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
