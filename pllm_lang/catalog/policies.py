@@ -19,6 +19,8 @@ from pllm_lang.text.finding import Finding, Span
 
 _STRENGTH = {"semi_honest": 0, "covert": 1, "malicious": 2}
 _BUDGETS = ("failure_budget", "error_budget")
+UNSTATED = {"statistical": "40"}
+"""Bits of security that a policy asks where it says none."""
 SHOWN = ("proved", "proved_in_model", "tested", "reviewed")
 """Outcomes that a claim without outcomes of its own accepts: of the others, one shows the contrary and one nothing."""
 
@@ -109,8 +111,9 @@ def loosened(base: Policy, policy: Policy) -> list[str]:
             if not any(_covers(new, rule) for new in policy.adversaries)
         ]
     for sort, bits in policy.security.items():
-        if sort in base.security and _number(bits) < _number(base.security[sort]):
-            found.append(f"it asks for {bits} bits of {sort} security instead of {base.security[sort]}")
+        asked = base.security.get(sort, UNSTATED.get(sort, "0"))
+        if _number(bits) < _number(asked):
+            found.append(f"it asks for {bits} bits of {sort} security instead of {asked}")
     for name in _BUDGETS:
         new, old = closed_value(policy.fields.get(name)), closed_value(base.fields.get(name))
         if old is not None and name in policy.fields and (new is None or new > old):

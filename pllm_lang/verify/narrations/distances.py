@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from pllm_lang.catalog.policies import UNSTATED
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
 from pllm_lang.text.finding import Verdict
@@ -17,10 +18,6 @@ from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import BY_PARTS
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.protocol.report import Statistical, View
-
-STATISTICAL = 40
-"""Bits of statistical security where a policy says none."""
-
 
 def distance_of(stage: Composed, view: View) -> Fraction:
     """The distance of one run of a stage to a view that says nothing, at most; 1 where it is not known."""
@@ -48,7 +45,7 @@ def judge_distance(
     """`total` over `over` (the plan, or the experiment's budget) against the policy; None where there is no mask."""
     if not total:
         return None
-    asked, bits = int(policy.security.get("statistical", STATISTICAL)), _bits(total)
+    asked, bits = int((UNSTATED | policy.security)["statistical"]), _bits(total)
     who = " and ".join(f"`{party}`" for party in sorted(coalition))
     if total <= Fraction(1, 2**asked):
         evidence = (f"{who}: at most 2^-{bits} over {over}",)
