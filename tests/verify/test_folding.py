@@ -182,3 +182,56 @@ def test_some_random_turns_are_proved_by_one() -> None:
     ]
     assert True in proofs_by_one
     assert False in proofs_by_one
+
+
+GROWING = """
+policy two {
+  parties [client, p0, p1]
+  adversary semi_honest corrupts 1 of [p0, p1]
+  learns client: [results]
+  learns p0: [lengths]
+  learns p1: [lengths]
+}
+
+operator scaled {F, G} (x: F[...s], y: G[...s]) -> (z: exact[...s]) {
+  means z = x * y
+}
+
+component scale_shares = "example/scale-shares" {
+  kind: method
+  version: "1"
+  implements: scaled
+  carrier: ring(64)
+  roles: [p0, p1]
+  adversaries: [semi_honest]
+  protocol (
+    x: ring(64)[...s] as additive(p0, p1),
+    y: fixed(16, 2, ring: ring(64))[...s] public,
+  ) -> (z: ring(64)[...s] as additive(p0, p1)) {
+    online {
+      p0: z.p0 = x.p0 * y
+      p1: z.p1 = x.p1 * y
+    }
+  }
+}
+
+format quarters = fixed(16, 2, ring: ring(64))
+
+plan growing under two {
+  input x: ring64[4] from client where abs(x) <= 1
+  weight w: quarters[4] public where abs(w) <= 0
+  xs = share(x) using additive_share
+  a = scaled(xs, w) using scale_shares
+  repeat i in 0..<TURNS carrying [a] {
+    a = scaled(a, w) using scale_shares
+  }
+  output a as additive(p0, p1)
+}
+"""
+
+
+def test_turns_that_leave_more_fraction_bits_are_not_alike() -> None:
+    """Each turn adds two; what one of them is shown to compute says nothing of the next."""
+    folded, _ = proofs(GROWING, 8, HEAD + "import std.holdings [additive]\n")
+    assert folded.composed[0].unlike
+    assert not holds(folded)

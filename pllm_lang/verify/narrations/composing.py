@@ -319,7 +319,7 @@ def _status(stage: UnderWay, held: Held) -> tuple[object, ...]:
     """All that a step asks of a value but its name and the secrets that it is made of."""
     given = stage.inputs.get(held.name)
     begun = None if given is None else (given.lifetime, given.fresh, given.range_bits)
-    return held.type, held.holding, held.known, held.broken, begun
+    return held.type, held.holding, held.known, held.broken, held.scale, begun
 
 
 def _write(stage: UnderWay, write: StateWrite) -> None:

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 import msgspec
 
 from pllm_lang.catalog.expr import NOWHERE, Expr, Origin
+from pllm_lang.catalog.formats import GRIDDED
 from pllm_lang.catalog.records import Component, Operator
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol import LoweredProtocol
 from pllm_lang.ir.plan import UNKNOWN, Step
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.environment import CLEAR, component_of
+from pllm_lang.verify.limits import ring_text
 from pllm_lang.verify.narrations.conversions import missing_conversion
 from pllm_lang.verify.narrations.held import (
     Held,
@@ -25,6 +27,7 @@ from pllm_lang.verify.narrations.revealing import reveal_operand, reveal_word, r
 from pllm_lang.verify.narrations.structure import moved
 from pllm_lang.verify.narrations.under_way import IDEAL, Made, UnderWay, taking_part
 from pllm_lang.verify.narrations.using import plain_text
+from pllm_lang.verify.numbers import shown
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import Instance
 
@@ -255,8 +258,24 @@ def _results(
         if isinstance(holding, p.Public):  # everybody who takes part gets it, so each has to be allowed to
             holding = p.Clear(tuple(sorted(taking_part(roles))))
         held = Held(name, output.type, holding, secrets, known, scale=scales.get(output.name))
+        if stage.format_of(type_).kind not in GRIDDED:
+            _fits_ring(stage, step, value, held)
         stage.types[value] = type_
         stage.values[value] = stage.arrive(value, held, step.results[0])
+
+
+def _fits_ring(stage: UnderWay, step: Step, value: int, held: Held) -> None:
+    """An exact result has no fraction bits in the plan, and its residues have those that the protocol leaves: with them it has
+    to fit the ring."""
+    if not held.scale or not isinstance(held.type.number, p.Ring):
+        return
+    size, modulus = stage.largest(value), held.type.number.modulus
+    if size is not None and size * 2**held.scale <= (modulus - 1) // 2:
+        return
+    reached = "nothing bounds them" if size is None else f"they reach {shown(size * 2**held.scale)}"
+    text = f"the residues of `{stage.plain(value)}` have {held.scale} fraction bits: {reached}, outside {ring_text(modulus)}"
+    help_ = "take a component that cuts fraction bits, a wider ring, or a narrower range of the operands"
+    stage.gaps.leave("protocol.scale", step.results[0], text, help_, "using")
 
 
 def placed(holding: p.Holding, roles: Mapping[str, str]) -> p.Holding:
