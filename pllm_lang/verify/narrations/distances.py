@@ -19,6 +19,7 @@ from pllm_lang.verify.protocol.compose import BY_PARTS
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.protocol.report import Statistical, View
 
+
 def distance_of(stage: Composed, view: View) -> Fraction:
     """The distance of one run of a stage to a view that says nothing, at most; 1 where it is not known."""
     total = Fraction(0)
