@@ -16,6 +16,7 @@ import msgspec
 
 from pllm_lang.artifacts.diff_experiment import experiments
 from pllm_lang.artifacts.diff_holders import holders
+from pllm_lang.artifacts.diff_policy import policies
 from pllm_lang.artifacts.lock_data import Lock, Program
 from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import exact
@@ -66,7 +67,7 @@ def _privacy(first: Lock, second: Lock) -> Iterator[Change]:
         old, new = set(a.learns.get(party, ())), set(b.learns.get(party, ()))
         yield from _sets(f"what `{party}` may learn", old, new, more_is_weaker=True)
     yield from _sets("what components may not be", set(a.forbids), set(b.forbids), more_is_weaker=False)
-    yield from _sets("claims that are required", _claims(a), _claims(b), more_is_weaker=False)
+    yield from (Change(*told) for told in policies(a, b))
     for sort in dict.fromkeys((*a.security, *b.security)):
         old, new = a.security.get(sort), b.security.get(sort)
         if old != new:
@@ -100,10 +101,6 @@ def _coalitions(policy: Policy) -> dict[str, set[str]]:
             names = (" and ".join(sorted(one)) for one in combinations(rule.among, size))
             found.setdefault(rule.kind, set()).update(names)
     return found
-
-
-def _claims(policy: Policy) -> set[str]:
-    return {f"{rule.claim} ({', '.join(rule.outcomes)})" for rule in policy.claims}
 
 
 def _reveals(lock: Lock) -> set[str]:

@@ -1,7 +1,8 @@
 """What the experiments of two locks ask of a run: its budget, its machines, who runs them, and the stocks.
 
 In: two locks. Out: what differs, as `(aspect, what, before, after, weaker)`. A larger budget is weaker: it burns more material
-and gives a wrong result more chances. That a machine or a stock is another one is told and not judged: both were proved.
+and gives a wrong result more chances; so are less in a stock, parties on one machine, and one who runs parties that several ran
+before. That a machine or a maker is another one is told and not judged: both were proved.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pllm_lang.ir.experiment import Experiment, Stock
 
 Told = tuple[Literal["privacy", "cost"], str, str, str, bool]
 NONE = "none"
+REMOTE = "remote"
+LEFT = ": left"
 
 
 def experiments(first: Lock, second: Lock) -> Iterator[Told]:
@@ -23,12 +26,14 @@ def experiments(first: Lock, second: Lock) -> Iterator[Told]:
         return
     for name, a, b in _pairs(_budget(old), _budget(new)):
         yield "cost", f"budget: {name}", a, b, _larger(a, b)
-    for party, a, b in _pairs(_administrators(old), _administrators(new)):
-        yield "privacy", f"who runs the machine of `{party}`", a, b, b == NONE
+    a, b = _kind(old), _kind(new)
+    if a != b:
+        yield "privacy", "how the parties are deployed", a, b, a == REMOTE
+    yield from _administered(_administrators(old), _administrators(new))
     for party, a, b in _pairs(_machines(first), _machines(second)):
         yield "cost", f"machine of `{party}`", a, b, False
     for what, a, b in _pairs(_stocks(old), _stocks(new)):
-        yield "cost", what, a, b, False
+        yield "cost", what, a, b, what.endswith(LEFT) and not _larger(a, b) if _whole(a) else False
 
 
 def _pairs(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -37,6 +42,19 @@ def _pairs(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str,
         a, b = old.get(name, NONE), new.get(name, NONE)
         if a != b:
             yield name, a, b
+
+
+def _administered(old: dict[str, str], new: dict[str, str]) -> Iterator[Told]:
+    """Weaker where nobody is said any more, or somebody runs a party beside one that others ran before."""
+    for party, a, b in _pairs(old, new):
+        beside = {other for other, who in new.items() if other != party and who == b}
+        merged = any(old.get(other) != a for other in beside)
+        yield "privacy", f"who runs the machine of `{party}`", a, b, b == NONE or merged
+
+
+def _kind(experiment: Experiment | None) -> str:
+    deployment = None if experiment is None else experiment.deployment
+    return NONE if deployment is None else deployment.kind
 
 
 def _larger(a: str, b: str) -> bool:
@@ -93,7 +111,7 @@ def _stocks(experiment: Experiment | None) -> dict[str, str]:
 
 
 def _stock(stock: Stock) -> Iterator[tuple[str, str]]:
-    yield "left", stock.count
+    yield LEFT.removeprefix(": "), stock.count
     yield "provider", stock.provider
     for what, told in (
         ("ring_bits", stock.ring_bits),
