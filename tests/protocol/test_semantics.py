@@ -252,6 +252,16 @@ def test_a_key_is_held_by_its_holders_only() -> None:
     assert prove_protocol(two(at_client), [["c"]]).findings == ()
 
 
+@pytest.mark.parametrize("other", [False, True])
+def test_a_key_that_a_function_takes_masks_nothing(other: bool) -> None:
+    """Of the function nothing is known but its name: what it gives may be the stream itself."""
+    call = ir.Call("encrypt", (ir.Const(0, V),), V, keys=("k2" if other else "k",))
+    keys = (ir.KeyDraw("k", ("a",)), ir.KeyDraw("k2", ("a",)))
+    drawn = ir.Draw("r", V, ("a",), ir.ViaPrf("k", ("mask",)))
+    body = (*keys, drawn, *masked(), ir.Assign("a", "e", call), ir.Send("a", ("b",), "e"))
+    assert (view(two(body)).verdict is Verdict.PROVED) is other
+
+
 def test_a_key_is_no_number() -> None:
     body = (ir.KeyDraw("k", ("a",)), ir.Assign("a", "u", add(X, ref("k")), origin=7))
     report = prove_protocol(two(body), [["b"]])

@@ -68,7 +68,9 @@ def make_problem(
     (party, variable) to be shown uniform besides."""
     known = {a for a, i in trace.inputs.items() if i.holders is None or i.holders & coalition}
     known |= {a for a, d in trace.draws.items() if any(d.known_to(p) for p in coalition)}
-    masks = {a for a, d in trace.draws.items() if a not in known and not d.blocked}
+    masks = {
+        a for a, d in trace.draws.items() if a not in known and not d.blocked and not d.is_of_called_key()
+    }
     if "e" not in conditions:
         masks |= set(trace.draws)
         known -= masks

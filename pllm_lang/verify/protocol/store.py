@@ -78,6 +78,7 @@ class Store:
             for key in call.keys:
                 if key not in self.keys or party not in self.keys[key].holders:
                     raise _Missing(f"{party} does not hold the key {key} that {call.fn} needs", False)
+                self.keys[key].called = True
 
     def key_label(self, name: str) -> str:
         """One label for one key value: a key drawn anew is another."""

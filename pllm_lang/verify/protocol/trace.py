@@ -13,10 +13,12 @@ from pllm_lang.verify.protocol.tensors import Value
 
 
 class Key:
-    """One PRF key in one run. Whoever is sent it becomes a holder, of everything it ever made."""
+    """One PRF key in one run. Whoever is sent it becomes a holder, of everything it ever made. `called` once a function takes
+    it: of that function's results nothing is known, so they may be parts of its streams."""
 
     def __init__(self, name: str, holders: tuple[str, ...], scope: Scope) -> None:
         self.name, self.holders, self.scope = name, set(holders), scope
+        self.called = False
 
 
 class DrawFacts:
@@ -28,6 +30,9 @@ class DrawFacts:
         self.holders: set[str] = set()
         self.blocked = ""
         self.stream = stream
+
+    def is_of_called_key(self) -> bool:
+        return self.key is not None and self.key.called
 
     def known_to(self, party: str) -> bool:
         return party in self.holders or (self.key is not None and party in self.key.holders)
