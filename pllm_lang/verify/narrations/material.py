@@ -310,10 +310,17 @@ def _ring_bits(bundle: p.Bundle, protocol: p.Protocol) -> int:
 
 
 def _of_weights(bundle: p.Bundle, protocol: p.Protocol) -> bool:
-    """Whether a member is computed from an input that lives as long as the weights."""
-    weights = {given.name for given in protocol.inputs if given.lifetime == "weights"}
-    made = [st.value for st in protocol.body if isinstance(st, p.Assign) and st.target in bundle.members]
-    return any(names_of(value) & weights for value in made)
+    """Whether a member is computed from an operand, in whatever lines: what is there before any request is a weight."""
+    made: dict[str, set[str]] = {}
+    for st in protocol.body:
+        if isinstance(st, p.Assign) and st.phase == "offline":
+            made.setdefault(st.target, set()).update(names_of(st.value))
+    todo, seen = set(bundle.members), set[str]()
+    while todo:
+        name = todo.pop()
+        seen.add(name)
+        todo |= made.get(name, set()) - seen
+    return not {name.partition(".")[0] for name in seen}.isdisjoint(given.name for given in protocol.inputs)
 
 
 def _providers(bundle: p.Bundle, instance: Instance) -> frozenset[str]:
