@@ -15,7 +15,7 @@ from pllm_lang.catalog.records import Component, Operator, ParamSpec, ProtocolTe
 from pllm_lang.resolve.texts import read_text
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.article import with_article
-from pllm_lang.text.finding import Span
+from pllm_lang.text.finding import Severity, Span
 
 FindOperator = Callable[[str], Operator | None]
 _TAKEN = frozenset(
@@ -114,7 +114,8 @@ def _protocol(items: tuple[syn.Item, ...], ctx: Context) -> ProtocolText | None:
         )
     before = len(ctx.findings)
     text = read_protocol(found[0], ctx) if found else None
-    return text if len(ctx.findings) == before else None  # a broken text is not looked at further
+    broken = any(one.severity is Severity.ERROR for one in ctx.findings[before:])
+    return None if broken else text  # a broken text is not looked at further
 
 
 def _check_kind(decl: syn.Record, component: Component, body: Body, ctx: Context) -> None:
