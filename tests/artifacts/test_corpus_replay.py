@@ -16,6 +16,7 @@ from tests.artifacts.locks import ROOT
 
 BEYOND = {
     "bounds/requirement/error_after_truncation.pllm": "certificate.beyond",  # speaks of an error
+    "protocol/wrong_result/fresh_by_another.pllm": "certificate.meaning",  # the same
     "protocol/wrong_result/not_uniform.pllm": "certificate.meaning",  # local truncation rests on uniform shares
     "reports/R01_accepted.pllm": "certificate.facts",  # tensors known entry by entry
     "reports/R17_accepted.pllm": "certificate.view",  # bits whose products are no sums of the shares

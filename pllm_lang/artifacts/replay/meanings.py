@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.holdings import At, Seated, is_boolean
@@ -10,7 +12,7 @@ from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.seats import IDEAL
 from pllm_lang.artifacts.replay.walked import Said, form_of, value_of
 from pllm_lang.catalog.expr import Apply, Expr, Ref
-from pllm_lang.catalog.records import Operator
+from pllm_lang.catalog.records import OperandSpec, Operator
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Step, TensorType
 
@@ -60,17 +62,29 @@ def by_component(at: At, step: Step, said: Said, seat: Seated) -> None:
     types = [value_of(at.walked, one).type for one in step.operands]
     for thing, type_, limit in zip((*text.inputs, *text.outputs), (*types, *step.types), reach, strict=True):
         _fits(at, thing, type_, limit)
+    names, numbers = (
+        at.walked.names[at.walked.number[id(step)]],
+        {one.name: one.type.number for one in text.inputs},
+    )
+    own = {
+        name: None if form.kind in ("exact", "float") else form.frac for name, form in names.formats.items()
+    }
     for output, spec in zip(text.outputs, operator.results, strict=True):
+        means = (
+            None
+            if output.meaning is None
+            else unrounded(said.means.get(spec.name), spec, output.meaning, own)
+        )
         if (
             output.meaning is None
             or output.name != spec.name
-            or not _meant(output.meaning, said.means.get(spec.name), operator)
+            or not is_meant(output.meaning, means, Scope(operator, numbers, names.exact))
         ):
             raise at.refuse(
                 f"`{output.name}` of `{text.name}` is not said to be what `{operator.name}` means"
             )
     _bits_apart(at, text)
-    _cut_as_said(at, step, operator, text)
+    _cut_as_said(at, step, own, text)
 
 
 def _bits_apart(at: At, text: p.Protocol) -> None:
@@ -88,15 +102,9 @@ def _is_bits(meaning: p.Expr | None) -> bool:
     return isinstance(meaning, p.Call) and meaning.fn == "bits"
 
 
-def _cut_as_said(at: At, step: Step, operator: Operator, text: p.Protocol) -> None:
+def _cut_as_said(at: At, step: Step, own: dict[str, int | None], text: p.Protocol) -> None:
     """The raw numbers of a result have its format's fraction bits, and what the text rounds the record says."""
     number = at.walked.number[id(step)]
-    types = [value_of(at.walked, one).type for one in step.operands]
-    held = [form_of(at.walked.lock, type_) for type_ in types]
-    own = {
-        spec.name: None if form.kind in ("exact", "float") else form.frac
-        for spec, form in zip(operator.operands, held, strict=True)
-    }
     for i, (output, type_) in enumerate(zip(text.outputs, step.types, strict=True)):
         form = form_of(at.walked.lock, type_)
         raw = None if output.meaning is None else _fraction(output.meaning, own)
@@ -126,32 +134,79 @@ def _fraction(said: p.Expr, own: dict[str, int | None]) -> int | None:
             return None
 
 
-def _meant(said: p.Expr, means: Expr | None, operator: Operator) -> bool:
+class Scope(msgspec.Struct, frozen=True):
+    """What a meaning is read with: its operator, the numbers that operands are in the text, exact parameters and sizes."""
+
+    operator: Operator
+    numbers: dict[str, p.Number]
+    exact: dict[str, n.Number]
+
+
+def unrounded(means: Expr | None, spec: OperandSpec, said: p.Expr, own: dict[str, int | None]) -> Expr | None:
+    """A meaning without its last rounding, where that is the result's own or takes nothing away."""
+    match means:
+        case Apply(fn="nearest", args=(arg, Ref(name=grid))):
+            bits, result, raw = own.get(grid), own.get(spec.name), _fraction(said, own)
+            return arg if bits is not None and (bits == result or (raw is not None and raw <= bits)) else None
+        case _:
+            return means
+
+
+def _number(expr: p.Expr, numbers: dict[str, p.Number]) -> p.Number | None:
+    """What kind of number an expression gives; None where that does not show."""
+    match expr:
+        case p.Ref(name=name):
+            return numbers.get(name)
+        case p.Cast(number=number):
+            return number
+        case p.Scale(arg=arg) | p.Transpose(arg=arg):
+            return _number(arg, numbers)
+        case p.Mul(left=left) | p.MatMul(left=left):
+            return _number(left, numbers)
+        case p.Add(terms=terms):
+            return _number(terms[0], numbers) if terms else None
+        case _:
+            return None
+
+
+def _keeps(number: p.Number, before: p.Number | None) -> bool:
+    """A cast of integers to a ring, or onto a ring whose modulus divides the old one, keeps sums and products."""
+    if not isinstance(number, p.Ring):
+        return number == before
+    return isinstance(before, p.Integer) or (
+        isinstance(before, p.Ring) and before.modulus % number.modulus == 0
+    )
+
+
+def is_meant(said: p.Expr, means: Expr | None, scope: Scope) -> bool:
     """Whether a term over raw numbers says what an operator's meaning says, form by form; of what is known by its name alone,
     that it is the operator of its operands."""
+    operator = scope.operator
     match said, means:
         case p.Call(fn="bits", args=(arg,)), _ if operator.name != "bits":
-            return _meant(arg, means, operator)
+            return is_meant(arg, means, scope)
         case p.Call(fn=fn, args=args), _:
             names = tuple(p.Ref(spec.name) for spec in operator.operands)
             return args == names and fn.split("[", maxsplit=1)[0] == operator.name
-        case p.Cast(arg=arg), _:
-            return _meant(arg, means, operator)
-        case _, Apply(fn="nearest", args=(arg, _)):
-            return _meant(said, arg, operator)
+        case p.Cast(arg=arg, number=number), _:
+            return _keeps(number, _number(arg, scope.numbers)) and is_meant(arg, means, scope)
         case p.Ref(name=name), Ref(name=other):
             return name == other
         case p.Scale(factor=-1, arg=arg), Apply(fn="-", args=(other,)):
-            return _meant(arg, other, operator)
+            return is_meant(arg, other, scope)
+        case p.Scale(factor=factor, arg=arg), Apply(fn="*", args=(x, y)):
+            known = t.Names(exact=scope.exact)
+            by_first = t.exact(x, known) == factor and is_meant(arg, y, scope)
+            return by_first or (t.exact(y, known) == factor and is_meant(arg, x, scope))
         case p.Add(terms=(left, p.Scale(factor=-1, arg=right))), Apply(fn="-", args=(x, y)):
-            return _meant(left, x, operator) and _meant(right, y, operator)
+            return is_meant(left, x, scope) and is_meant(right, y, scope)
         case p.Add(terms=(left, right)), Apply(fn="+", args=(x, y)):
-            return _meant(left, x, operator) and _meant(right, y, operator)
+            return is_meant(left, x, scope) and is_meant(right, y, scope)
         case p.Mul(left=left, right=right), Apply(fn="*", args=(x, y)):
-            return _meant(left, x, operator) and _meant(right, y, operator)
+            return is_meant(left, x, scope) and is_meant(right, y, scope)
         case p.MatMul(left=left, right=right), Apply(fn="matmul", args=(x, y)):
-            return _meant(left, x, operator) and _meant(right, y, operator)
+            return is_meant(left, x, scope) and is_meant(right, y, scope)
         case p.Transpose(arg=arg, axes=()), Apply(fn="transpose", args=(other,)):
-            return _meant(arg, other, operator)
+            return is_meant(arg, other, scope)
         case _:
             return False

@@ -19,10 +19,11 @@ def is_there_once(lock: Lock) -> None:
     for stage in documents.ir.stages:
         _distinct("an output", [one.value for one in stage.outputs])
     _said_once(documents.certificate)
-    for text in documents.protocols:
-        _distinct("a holder", *_holders((*text.protocol.inputs, *text.protocol.outputs)))
-    for program in documents.programs:
-        _distinct("a holder", *_holders((*program.inputs, *program.outputs)))
+    given = [
+        thing for text in documents.protocols for thing in (*text.protocol.inputs, *text.protocol.outputs)
+    ]
+    given += [thing for program in documents.programs for thing in (*program.inputs, *program.outputs)]
+    _distinct("a holder", *_holders(given))
     used = {use.protocol for program in documents.programs for use in program.uses}
     if used != set(range(len(documents.protocols))):
         raise ReplayError("lock.form", "it holds a protocol that nobody runs")
@@ -38,7 +39,8 @@ def _distinct(what: str, *lists: Sequence[Hashable]) -> None:
 
 def _said_once(certificate: Certificate) -> None:
     _distinct("a statement", certificate.met, certificate.duties)
-    if any(list(duty.assumed) != sorted(set(duty.assumed)) for duty in certificate.duties):
+    several = [duty.assumed for duty in certificate.duties if len(duty.assumed) > 1]
+    if any(list(assumed) != sorted(set(assumed)) for assumed in several):
         raise ReplayError("lock.form", "an assumption is there twice")
 
 
@@ -61,7 +63,7 @@ def _made_in(body: tuple[Node, ...]) -> Iterator[int]:
 
 def _holders(things: Iterable[p.Input | p.Output]) -> Iterator[tuple[str, ...]]:
     for thing in things:
-        if isinstance(thing.holding, p.Clear):
+        if isinstance(thing.holding, p.Clear) and len(thing.holding.parties) > 1:
             yield thing.holding.parties
         elif isinstance(thing.holding, p.Shared):
             yield from (piece.holders for piece in thing.holding.pieces)
@@ -69,6 +71,6 @@ def _holders(things: Iterable[p.Input | p.Output]) -> Iterator[tuple[str, ...]]:
 
 def _wired_once(programs: tuple[Program, ...]) -> None:
     """Each name of a protocol once in a use."""
-    alike = {(use.inputs, use.outputs) for program in programs for use in program.uses}
-    for inputs, outputs in alike:
-        _distinct("an operand", [name for name, _ in inputs], [name for name, _ in outputs])
+    for use in (use for program in programs for use in program.uses):
+        if len(dict(use.inputs)) < len(use.inputs) or len(dict(use.outputs)) < len(use.outputs):
+            raise ReplayError("lock.form", "an operand is there twice")

@@ -260,10 +260,11 @@ def _step(at: At, step: Step) -> None:
     while at.next < len(at.program.uses) and (at.program.uses[at.next].step != number or shows(at)):
         take_aside(at)
     use, seat = take(at, number)
-    operands, wired = [held_in(at, operand) for operand in step.operands], wires_of(at, use, seat)
-    if [at.root.get(held.name, held.name) for held in wired] != [held.name for held in operands]:
-        raise at.refuse("a use is not wired to what its step reads")
+    operands, wired = list[Held](), wires_of(at, use, seat)
     for held, operand in zip(wired, step.operands, strict=True):
+        operands.append(held_in(at, operand))
+        if at.root.get(held.name, held.name) != operands[-1].name:
+            raise at.refuse("a use is not wired to what its step reads")
         if held.bits:
             start = value_of(at.walked, operand)
             in_range(at, held.bits, start.type, start.fact.range, held.name)

@@ -21,40 +21,17 @@ COUNTED = ("int", "index", "label", "exact")
 
 
 def fits(operator: Operator, operands: list[Typed], results: list[Typed], names: Names, where: str) -> None:
-    """`names` holds the step's parameters; what is bound here is seen by nobody else."""
-    own = Names(exact=dict(names.exact), lists=dict(names.lists), formats={})
-    params = {spec.name: names.formats[spec.name] for spec in operator.params if spec.name in names.formats}
-    sizes = {dim.name for spec in operator.operands for dim in spec.shape if isinstance(dim, Ref | AnyRank)}
-    for name in sizes - {spec.name for spec in operator.params}:
-        own.exact.pop(name, None)
-        own.lists.pop(name, None)
-    pairs = [*zip(operator.operands, operands, strict=True), *zip(operator.results, results, strict=True)]
-    for spec, (shape, _) in pairs[: len(operands)]:
-        _bind(spec, shape, own, where)
-    for place, (spec, (shape, form)) in enumerate(pairs):
-        wanted = _shape(spec, own)
-        if wanted != shape and (wanted is not None or place < len(operands)):
-            raise ReplayError(
-                "certificate.plan", f"`{spec.name}` of `{operator.name}` has another shape", where
-            )
-        if not _is_format(spec, form, operator, own, params, place < len(operands)):
-            raise ReplayError(
-                "certificate.plan", f"`{spec.name}` of `{operator.name}` has another format", where
-            )
-
-
-def _bind(spec: OperandSpec, shape: Shape, names: Names, where: str) -> None:
-    spread = [i for i, dim in enumerate(spec.shape) if isinstance(dim, AnyRank)]
-    extra = len(shape) - len(spec.shape) + len(spread)
-    if len(spread) > 1 or extra < 0 or (extra and not spread) or any(size < 0 for size in shape):
-        raise ReplayError(
-            "certificate.plan", f"`{spec.name}` has another rank than its operator takes", where
-        )
-    for i, dim in enumerate(spec.shape):
-        if isinstance(dim, AnyRank):
-            names.lists.setdefault(dim.name, shape[i : i + extra])
-        elif isinstance(dim, Ref):
-            names.exact.setdefault(dim.name, shape[i if not spread or i < spread[0] else i + extra - 1])
+    """`names` holds the step's parameters, and the sizes that its operands bound where no parameter is called so."""
+    variables: dict[str, Format] = {}
+    specs = (*operator.operands, *operator.results)
+    for place, (spec, (shape, form)) in enumerate(zip(specs, (*operands, *results), strict=True)):
+        given, wanted = place < len(operands), _shape(spec, names)
+        if min(shape, default=0) < 0 or (wanted != shape and (wanted is not None or given)):
+            text = f"`{spec.name}` of `{operator.name}` has another shape"
+            raise ReplayError("certificate.plan", text, where)
+        if not _is_format(spec, form, operator, variables, names, given):
+            text = f"`{spec.name}` of `{operator.name}` has another format"
+            raise ReplayError("certificate.plan", text, where)
 
 
 def _shape(spec: OperandSpec, names: Names) -> Shape | None:
@@ -66,7 +43,7 @@ def _shape(spec: OperandSpec, names: Names) -> Shape | None:
                 return None
             found += [int(one) for one in names.lists[dim.name]]
             continue
-        size = t.exact(dim, names)
+        size = names.exact.get(dim.name) if isinstance(dim, Ref) else t.exact(dim, names)
         if size is None or size.denominator != 1 or size < 0:
             return None
         found.append(int(size))
@@ -74,15 +51,20 @@ def _shape(spec: OperandSpec, names: Names) -> Shape | None:
 
 
 def _is_format(
-    spec: OperandSpec, form: Format, operator: Operator, own: Names, params: dict[str, Format], given: bool
+    spec: OperandSpec,
+    form: Format,
+    operator: Operator,
+    variables: dict[str, Format],
+    names: Names,
+    given: bool,
 ) -> bool:
     """A variable is one format; a parameter is the format given; a word names a kind. A result without a format of its own
     may get one from its component, and a declared format is known by its numbers alone."""
     name = spec.format.name if isinstance(spec.format, Ref) else ""
     if name in operator.format_vars:
-        return _plain(own.formats.setdefault(name, form)) == _plain(form)
-    if name in params:
-        return given or _plain(params[name]) == _plain(form)
+        return _same(variables.setdefault(name, form), form)
+    if name in names.formats and any(param.name == name for param in operator.params):
+        return given or _same(names.formats[name], form)
     match name:
         case "index" | "label":
             return form.kind in COUNTED
@@ -90,6 +72,11 @@ def _is_format(
             return form.kind in ("boolean", "exact")
         case _:
             return True
+
+
+def _same(one: Format, other: Format) -> bool:
+    """The same numbers, whatever they are called."""
+    return one is other or _plain(one) == _plain(other)
 
 
 def _plain(form: Format) -> Format:

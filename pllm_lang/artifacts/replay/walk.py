@@ -170,6 +170,7 @@ def _step(walked: Walked, step: Step) -> None:
         view = _judged(walked, step, values, f"step {number}")
         alike.append((judged_by, view))
     walked.ran.append((step, view))
+    walked.names[number] = view.names
     results = step.results
     walked.values.update(zip(results, view.results, strict=True))
     walked.used.update([(number, place) for place in view.used])

@@ -75,7 +75,8 @@ class Judged(msgspec.Struct):
 class Walked(msgspec.Struct):
     """`owed` is every obligation met; `told` what has to be listed as assumed, by obligation. By the number of a step: `stated`
     is what the certificate says of its results, `reach` bounds operands and results over all its turns, `errors` how far
-    results may be off. `every` are the steps as written, `ran` as they ran; `texts` gives a step the protocol of its component.
+    results may be off, `names` what its records speak of. `every` are the steps as written, `ran` as they ran; `texts` gives a
+    step the protocol of its component.
 
     `alike` and `judged` remember: equal values are one, and a step on equal operands was judged before.
     """
@@ -90,6 +91,7 @@ class Walked(msgspec.Struct):
     told: set[Found] = set()
     reach: dict[int, list[Range]] = {}
     errors: dict[int, list[Size]] = {}
+    names: dict[int, Names] = {}
     failures: list[tuple[Size, int]] = []
     ran: list[tuple[Step, Judged]] = []
     texts: dict[int, int] = {}
