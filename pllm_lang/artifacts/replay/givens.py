@@ -48,6 +48,9 @@ def _stated_range(given: Input | Weight | State, limit: Range) -> None:
     for one in (low, high):
         if limit is not None and one is not None and not limit[0] <= one <= limit[1]:
             raise ReplayError("certificate.bound", "its stated range leaves its format", f"%{given.value}")
+    least = max(0, low or 0, -(high or 0))
+    if any("norm" in bound.slot and n.number(bound.limit) < least for bound in given.bounds):
+        raise ReplayError("certificate.bound", "a norm is smaller than every entry", f"%{given.value}")
 
 
 def _ends(bounds: tuple[Bound, ...]) -> tuple[Size, Size]:

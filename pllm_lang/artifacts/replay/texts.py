@@ -36,6 +36,7 @@ def are_narrations(walked: Walked) -> None:
             raise ReplayError("certificate.program", f"the lock holds no narration of `{text.component}`")
         _is_headed(walked, text.protocol, component, component.protocol)
         lines = list(_run(text.protocol))
+        _burnt_once(lines, component.name)
         read = frozenset(
             name
             for line in lines
@@ -46,6 +47,16 @@ def are_narrations(walked: Walked) -> None:
             told[text.component, read] = list(_told(component.protocol, read))
         if lines != told[text.component, read]:
             raise ReplayError("certificate.program", "it is not the narration of its record", component.name)
+
+
+def _burnt_once(lines: list[Line], name: str) -> None:
+    """What is one-use is drawn anew in every execution."""
+    lasting = {line[1] for line in lines if line[0] == "draw" and line[3] != "execution"}
+    for line in lines:
+        if line[0] == "bundle" and lasting & set(cast("tuple[str, ...]", line[3])):
+            raise ReplayError(
+                "certificate.material", "one-use material is drawn for several executions", name
+            )
 
 
 def _is_headed(walked: Walked, text: p.Protocol, component: Component, said: ProtocolText) -> None:
