@@ -39,7 +39,7 @@ def runs_of(place: int, stages: int, experiment: Experiment) -> int:
 
 # ---- tokens ----
 def tokens_of_budget(walked: Walked, experiment: Experiment) -> set[Found]:
-    """The first stage takes as many tokens as a request may bring: ids, or else rows, of its longest input."""
+    """The first stage takes as many tokens as a request may bring: ids of the longest input that has any, or else rows."""
     plan, budget = walked.lock.documents.ir, dict(experiment.budget)
     if len(plan.stages) > 1 and budget and "max_new_tokens" not in budget:
         raise ReplayError("certificate.bound", "the budget does not say how often the later stages run")
@@ -47,10 +47,9 @@ def tokens_of_budget(walked: Walked, experiment: Experiment) -> set[Found]:
     given = (*plan.inputs, *(plan.stages[0].inputs if plan.stages else ()))
     if asked is None or not given:
         return set()
-    ids = [form_of(walked.lock, one.type).kind == "index" for one in given]
+    ids = [one for one in given if form_of(walked.lock, one.type).kind == "index"]
     taken, about = max(
-        (prod(one.type.shape if is_id else one.type.shape[:-1]), one.value)
-        for one, is_id in zip(given, ids, strict=True)
+        (prod(one.type.shape if ids else one.type.shape[:-1]), one.value) for one in ids or given
     )
     if whole(asked) > taken:
         raise ReplayError(

@@ -21,7 +21,9 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
     yield from _later_stages(view)
     asked = dict(view.experiment.budget).get(BUDGET)
     given = (*view.plan.plan.inputs, *(view.plan.plan.stages[0].inputs if view.plan.plan.stages else ()))
-    sizes = [(_tokens(one, view.plan), one.value) for one in given if one.type != UNKNOWN]
+    typed = [one for one in given if one.type != UNKNOWN]
+    ids = [one for one in typed if view.plan.format_of(one.type).kind == "index"]
+    sizes = [(_tokens(one, view.plan), one.value) for one in ids or typed]
     if asked is None or not sizes:
         return
     taken, subject = max(sizes)
