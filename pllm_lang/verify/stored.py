@@ -30,6 +30,9 @@ _UPPER_BOUNDS = ("error", "row_norm2_sq", "row_norm1", "col_norm2_sq", "col_norm
 UNSTATED_ROUNDING = "unstated rounding"
 """Marks a result off its format's grid by a method that states no error: nothing is known of what is stored."""
 
+NO_NUMBERS = ("label", "index")
+"""Formats whose values are not numbers that can leave a range, unless they state one."""
+
 UNPROVED_BEFORE = "unproved before"
 """Marks a value that has no bound because of what was reported at an earlier step: later steps stay silent."""
 
@@ -64,7 +67,8 @@ def _in_format(view: StepView, position: int, derived: Facts, format_: Format) -
         if derived.range is None:
             return derived
     if limit is None and derived.range is None:
-        return derived if in_the_clear(view) else msgspec.structs.replace(derived, rule=UNPROVED_BEFORE)
+        asked = not in_the_clear(view) and format_.kind not in NO_NUMBERS  # `bounds.unknown` tells it
+        return msgspec.structs.replace(derived, rule=UNPROVED_BEFORE) if asked else derived
     if limit is None or (derived.range is not None and inside(derived.range, limit)):
         return derived
     return Facts(range=limit, rule=UNPROVED_BEFORE if derived.range is None else "")

@@ -10,12 +10,10 @@ from pllm_lang.ir.plan import UNKNOWN
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.initial import format_range
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.stored import UNSTATED_ROUNDING, rounded
+from pllm_lang.verify.stored import NO_NUMBERS, UNSTATED_ROUNDING, rounded
 from pllm_lang.verify.view import PlanView, StepView, in_the_clear
 
 CODE = "bounds.unknown"
-UNBOUNDED = ("label", "index")
-"""Formats whose values are not numbers that can leave a range, unless they state one; a float's finiteness is taken for granted."""
 
 
 def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
@@ -34,7 +32,8 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
 
 
 def _has_no_ends(format_: Format) -> bool:
-    return format_.kind == "float" or (format_.kind in UNBOUNDED and format_range(format_) is None)
+    """A float's finiteness is taken for granted."""
+    return format_.kind == "float" or (format_.kind in NO_NUMBERS and format_range(format_) is None)
 
 
 def _undefined(view: StepView, derived: Facts) -> bool:
