@@ -7,7 +7,7 @@ import msgspec
 from pllm_lang.catalog.expr import Expr, MapOf, Origin, Text
 from pllm_lang.catalog.read.context import Context
 from pllm_lang.catalog.read.expressions import to_expr
-from pllm_lang.catalog.read.fields import FIELDS, ITEMS, OPEN_TO_OPERATORS, FieldSpec, spec_of
+from pllm_lang.catalog.read.fields import FIELDS, INSTEAD, ITEMS, OPEN_TO_OPERATORS, FieldSpec, spec_of
 from pllm_lang.catalog.read.values import check_value, listed, word
 from pllm_lang.catalog.records import Clause
 from pllm_lang.catalog.walk import size
@@ -109,7 +109,11 @@ def _add_field(kind: str, item: syn.Field, ctx: Context, body: Body) -> None:
     spec = spec_of(kind, name) or _operator_slot(kind, name, ctx)
     if spec is None:
         known = [s.name for s in FIELDS[kind]]
-        help_ = did_you_mean(name, known) or f"the fields of {with_article(kind)} are " + ", ".join(known)
+        help_ = (
+            INSTEAD.get((kind, name))
+            or did_you_mean(name, known)
+            or f"the fields of {with_article(kind)} are " + ", ".join(known)
+        )
         ctx.report("records.unknown_field", f"{with_article(kind)} has no field `{name}`", place, help_)
         return
     before = len(ctx.findings)
@@ -131,4 +135,5 @@ def _report_misplaced(kind: str, item: syn.Item, ctx: Context) -> None:
     name = item_name(item)
     homes = ", ".join(sorted(k for k, items in ITEMS.items() if name in items)) or "a protocol"
     message = f"`{name}` has no meaning in {with_article(kind)}"
-    ctx.report("records.misplaced_item", message, ctx.span(item), f"it belongs to: {homes}")
+    help_ = INSTEAD.get((kind, name)) or f"it belongs to: {homes}"
+    ctx.report("records.misplaced_item", message, ctx.span(item), help_)

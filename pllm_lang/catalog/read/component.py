@@ -20,7 +20,7 @@ from pllm_lang.text.finding import Severity, Span
 FindOperator = Callable[[str], Operator | None]
 _TAKEN = frozenset(
     {
-        "kind", "version", "implements", "takes", "gives", "carrier", "failure", "roles", "phases",
+        "kind", "version", "implements", "gives", "carrier", "failure", "roles", "phases",
         "n_parties", "adversaries", "reveals", "host_features", "memory", "security", "primitive",
     }
 )  # fmt: skip
@@ -42,7 +42,6 @@ def read_component(decl: syn.Record, ctx: Context, find_operator: FindOperator) 
         kind=body.text("kind"),
         implements=tuple(_operator_key(name, ctx) for name in body.words("implements")),
         params=params,
-        takes=body.mapping("takes"),
         gives=body.mapping("gives"),
         carrier=body.expr("carrier"),
         requires=clauses(items, syn.Requires, ctx),
