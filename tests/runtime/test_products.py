@@ -235,3 +235,22 @@ def test_products_on_engines_compile_first(backend: str) -> None:
     assert engine.coefficients(weights, inputs.T, 17).tolist() == [[10], [5]]
     assert engine.wrap32(weights, inputs).tolist() == [[2**32 - 7, 39]]
     assert engine.wrap64(weights, inputs).tolist() == [[2**64 - 7, 39]]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_matrices_that_share_pages_live_and_die_apart(backend: str) -> None:
+    """Matrices of 64 KB and more lie together on huge pages, whose memory goes when the last of them does."""
+    draw = np.random.default_rng(7)
+    with using(kernels_of(backend)):
+        engine = MaskedGEMM(threads=1)
+        held: list[tuple[CompiledMatrix, Any, Any]] = []
+        for size in (260, 300, 900, 64, 1500, 270, 520, 400, 1100, 260) * 3:
+            weights = draw.integers(-128, 128, (size, 260)).astype(np.int8)
+            inputs = draw.integers(-128, 128, (2, 260)).astype(np.int8)
+            held.append(
+                (engine.compile(weights), inputs, inputs.astype(np.int64) @ weights.T.astype(np.int64))
+            )
+            if len(held) > 6:
+                del held[int(draw.integers(len(held)))]
+            for matrix, rows, expected in held:
+                assert (matrix.clear(rows) == expected).all()
