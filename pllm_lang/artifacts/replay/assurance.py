@@ -92,6 +92,10 @@ def _records_for(walked: Walked, key: str, rule: ClaimRule) -> list[str]:
     accepted = [
         one for one in accepted if not rule.refinements or _word(one, "refinement") in rule.refinements
     ]
+    used = [dict(step.use.params) for step, _ in walked.ran if step.use is not None and step.use.key == key]
+    accepted = [
+        one for one in accepted if all(_is_about(one.fields.get("of"), key, params) for params in used)
+    ]
     return [f"{rule.claim} of `{key.rpartition('.')[2]}` ({one.name})" for one in accepted]
 
 
@@ -108,6 +112,21 @@ def _records(walked: Walked, key: str) -> Iterator[Record]:
 
 def _word(one: Record, field: str) -> str:
     return next(words(one.fields.get(field)), "")
+
+
+def _is_about(of: Expr | None, key: str, params: dict[str, Expr]) -> bool:
+    """Whether a record of `component(bits: 32)` is about a use with these parameters."""
+    for one in of.items if isinstance(of, ListOf) else (of,):
+        if isinstance(one, Ref) and one.name == key:
+            return True
+        if (
+            isinstance(one, Apply)
+            and one.fn == key
+            and not one.args
+            and all(params.get(name) == value for name, value in one.named)
+        ):
+            return True
+    return False
 
 
 def _subjects(of: Expr | None) -> set[str]:

@@ -146,7 +146,6 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("outcome", "word", "how it ended", required=True),
         FieldSpec("refinement", "word", "which model was refined"),
         FieldSpec("of", "components", "components that it is about"),
-        FieldSpec("scope", "map", "what it covers"),
         FieldSpec("tool", "text", "what showed it"),
         FieldSpec("version", "text", "version of what was looked at"),
         FieldSpec("assumptions", "texts", "what the result rests on"),
@@ -249,6 +248,7 @@ INSTEAD = {
     ("component", "formula"): "state `ensures error(y) <= ...`: how far it is from its operator",
     ("operator", "shape"): "write it in the signature, or as `requires`",
     ("operator", "reveals"): "a component says what it reveals",
+    ("assurance", "scope"): "name the parameters that it is about: `of: [masked_linear(bits: 32)]`",
     ("kernel", "requires"): "say it of a parameter: `params { bits: integer in 1..51 }`",
     ("pipeline", "requires"): "say it of its parameters, or in the records of its components",
 }

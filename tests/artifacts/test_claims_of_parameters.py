@@ -1,0 +1,45 @@
+"""A claim that was shown of a component with some parameters is not one of the same with others, for replay neither."""
+
+import pytest
+
+from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
+from tests.artifacts.locks import data, of_text, sealed
+
+PLAN = """pllm 1
+
+import std.components [masked_linear]
+import std.formats [int8, weight8]
+import std.policies [single_evaluator]
+
+policy asking tightens single_evaluator {
+  requires claim "composition-privacy" outcomes [proved_in_model]
+}
+
+assurance of_narrow {
+  claim: "composition-privacy"
+  outcome: proved_in_model
+  of: [masked_linear(bits: 24)]
+}
+
+plan narrow under asking {
+  input  h: int8[8, 64] from client
+  weight w: weight8[128, 64] public
+  y = linear(h, w) using masked_linear(bits: 24)
+  output y to client
+}
+"""
+
+
+def test_it_is_shown_again() -> None:
+    assert replay(of_text(PLAN)).shown["assurance.missing"] == 1
+
+
+def test_a_record_of_other_parameters_is_none() -> None:
+    lock = data(of_text(PLAN))
+    (found,) = (one["record"] for one in lock["documents"]["records"].values() if "record" in one)
+    assert found["fields"]["of"][1][0][3] == [["bits", ["num", "24"]]]
+    found["fields"]["of"][1][0][3][0][1][1] = "32"
+    with pytest.raises(ReplayError) as refused:
+        replay(sealed(lock))
+    assert refused.value.code == "certificate.policy"
