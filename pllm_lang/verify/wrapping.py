@@ -6,12 +6,16 @@ may have wrapped. That ends where a value is rounded, compared or looked up: wha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeGuard
+
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term, tensor, where_form
 from pllm_lang.catalog.expand import expand
 from pllm_lang.catalog.expr import Apply, Expr
 from pllm_lang.catalog.facts import Exact
 from pllm_lang.catalog.formats import ulp
+from pllm_lang.catalog.forms import format_of
 from pllm_lang.catalog.polynomial import Leaf, Polynomial
 from pllm_lang.catalog.records import Component, Format
 from pllm_lang.exact.number import ratio
@@ -23,7 +27,8 @@ def rounds(view: StepView, position: int, format_: Format) -> bool:
     """Whether the exact result may lie between the numbers that are stored: those of its format, or of a ring."""
     expr = _unrounded(view, position)
     found = None if expr is None else tensor(expr, view.env)
-    return found is None or not on_grid(found.facts.unit, ulp(format_) or 1)
+    grids = (ulp(format_) or 1, *_rounded_to(view, position))
+    return found is None or not all(on_grid(found.facts.unit, grid) for grid in grids)
 
 
 def is_settled(view: StepView, component: Component, position: int, format_: Format) -> bool:
@@ -41,19 +46,32 @@ def is_settled(view: StepView, component: Component, position: int, format_: For
 
 
 def _unrounded(view: StepView, position: int) -> Expr | None:
-    """The meaning of a result without the rounding to its format; None where the operator gives it none."""
+    """The meaning of a result without its last rounding; None where the operator gives it none."""
+    meaning = _meaning(view, position)
+    return meaning.args[0] if meaning is not None and _is_nearest(meaning) else meaning
+
+
+def _rounded_to(view: StepView, position: int) -> Iterator[Exact]:
+    """The grid that the meaning itself rounds to, if it says one."""
+    meaning = _meaning(view, position)
+    if meaning is not None and _is_nearest(meaning):
+        format_ = format_of(meaning.args[1], view.env)
+        yield (None if format_ is None else ulp(format_)) or 1
+
+
+def _meaning(view: StepView, position: int) -> Expr | None:
     name = view.operator.results[position].name
     meaning = next((clause.expr for clause in view.operator.means if clause.name == name), None)
-    return None if meaning is None else _stripped(meaning, view.env)
+    while isinstance(meaning, Apply) and meaning.fn == "where" and len(meaning.args) == 3:
+        chosen = where_form(meaning, view.env)
+        if chosen is meaning:
+            break
+        meaning = chosen
+    return meaning
 
 
-def _stripped(expr: Expr, env: Env) -> Expr:
-    if isinstance(expr, Apply) and expr.fn == "where" and len(expr.args) == 3:
-        chosen = where_form(expr, env)
-        return expr if chosen is expr else _stripped(chosen, env)
-    if isinstance(expr, Apply) and expr.fn == "nearest" and len(expr.args) == 2:
-        return expr.args[0]
-    return expr
+def _is_nearest(expr: Expr) -> TypeGuard[Apply]:
+    return isinstance(expr, Apply) and expr.fn == "nearest" and len(expr.args) == 2
 
 
 def _is_cut_operand(expr: Expr, env: Env) -> bool:
