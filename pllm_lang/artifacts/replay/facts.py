@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd, prod
+from math import floor, gcd, prod
 from typing import TypeAlias
 
 import msgspec
@@ -224,6 +224,11 @@ def sized(x: Fact) -> Fact:
     return msgspec.structs.replace(x, range=found, peak=None)
 
 
+def floored(x: Fact) -> Fact:
+    found = None if x.range is None else (floor(x.range[0]), floor(x.range[1]))
+    return Fact(x.shape, found, unit=1)
+
+
 def risen(x: Fact) -> Fact:
     """exp of each entry: a row that reaches p has an entry of at least exp(p)."""
     peak = None if x.peak is None else n.exponential(x.peak)
@@ -354,6 +359,7 @@ RULES: dict[str, Callable[..., Fact | None]] = {
     "clamp": clamped,
     "where": chosen,
     "abs": sized,
+    "floor": floored,
     "exp": risen,
     "sqrt": rooted,
     "tanh": saturated,

@@ -180,10 +180,14 @@ def _makers(bundle: p.Bundle, text: p.Protocol) -> set[str]:
 
 
 def _of_weights(bundle: p.Bundle, text: p.Protocol) -> bool:
-    """Whether a member is computed from a value that lives as long as the weights."""
+    """Whether a member is computed, on whatever way, from a value that lives as long as the weights."""
     weights = {given.name for given in text.inputs if given.lifetime == "weights"}
-    made = [line.value for line in text.body if isinstance(line, p.Assign) and line.target in bundle.members]
-    return any(name.partition(".")[0] in weights for value in made for name in names_of(value))
+    lines = [line for line in text.body if isinstance(line, p.Assign)]
+    made, known = set(bundle.members), set[str]()
+    while made - known:
+        known |= made
+        made |= {name for line in lines if line.target in known for name in names_of(line.value)}
+    return any(name.partition(".")[0] in weights for name in made)
 
 
 def names_of(expr: p.Expr) -> Iterator[str]:

@@ -29,7 +29,8 @@ class Drawn(msgspec.Struct):
 
 
 class Run(msgspec.Struct):
-    """`held[party, name]` are the parties' variables; `sent` the messages in order; `level` how long an input lives."""
+    """`held[party, name]` are the parties' variables; `sent` the messages in order; `level` how long an input lives; `called` the
+    keys that a function known by name takes: what it shows of them is not known, so their streams mask nothing."""
 
     protocol: p.Protocol
     held: dict[tuple[str, str], Sum] = {}
@@ -39,6 +40,7 @@ class Run(msgspec.Struct):
     sent: list[tuple[str, tuple[str, ...], str, Sum]] = []
     values: dict[str, Sum] = {}
     level: dict[str, int] = {}
+    called: set[str] = set()
 
     def get(self, party: str, name: str) -> Sum:
         found = self.held.get((party, name))
@@ -49,7 +51,7 @@ class Run(msgspec.Struct):
 
 def run(protocol: p.Protocol) -> Run:
     """Every party computes from what it holds and was sent; raises ReplayError where it cannot."""
-    out = Run(protocol, {}, {}, {}, {}, [], {}, {})
+    out = Run(protocol, {}, {}, {}, {}, [], {}, {}, set())
     for given in protocol.inputs:
         _give(out, given)
     for line in protocol.body:
@@ -158,6 +160,10 @@ def _keys_held(out: Run, party: str, expr: p.Expr) -> None:
         raise ReplayError(
             "certificate.program", f"`{party}` does not hold a key that it uses", out.protocol.name
         )
+    if isinstance(expr, p.Call) and expr.keys:
+        out.called.update(expr.keys)
+        for (key, _), name in out.streams.items():
+            out.draws[name].blocked |= key in out.called
     for field in expr.__struct_fields__:
         inner = getattr(expr, field)
         for one in cast("tuple[Any, ...]", inner if isinstance(inner, tuple) else (inner,)):
@@ -187,4 +193,5 @@ def _draw(out: Run, line: p.Draw) -> None:
         else 0
     )
     drawn = out.draws[line.name] = Drawn(atom(line.name, line.type), known, level, bits)
+    drawn.blocked = isinstance(line.via, p.ViaPrf) and line.via.key in out.called
     out.held |= {(party, line.name): drawn.value for party in line.holders}
