@@ -71,7 +71,11 @@ def _number(spec: OperandSpec, scope: Scope) -> tuple[p.Number, int | None]:
     if given is not None and given != spec.format and spec.name in {s.name for s in scope.text.outputs}:
         text = f"`gives` states another format of `{spec.name}` than the protocol"
         raise MalformedError("protocol.malformed", text, "write the same format in both places")
-    return number, scope.scales.get(spec.name) if scale is None else scale
+    planned = scope.scales.get(spec.name)
+    if None not in (scale, planned) and scale != planned:
+        text = f"`{spec.name}` has {scale} fraction bits in the protocol, and {planned} in the plan"
+        raise MalformedError("protocol.scale", text, "name the operator's format, or cast the value first")
+    return number, planned if scale is None else scale
 
 
 def _input(spec: OperandSpec, fresh: bool, scope: Scope) -> p.Input | None:
