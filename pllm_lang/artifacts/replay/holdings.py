@@ -20,7 +20,7 @@ RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 
 class Held(msgspec.Struct, frozen=True):
     """A value of a stage: its name there, where it lies, who may know it, and, of what a stage begins with, the stated size of
-    its numbers and how long it lives."""
+    its numbers and how long it lives. `frac` are the fraction bits of its residues where its format has none."""
 
     name: str
     type: p.TensorType
@@ -28,6 +28,7 @@ class Held(msgspec.Struct, frozen=True):
     known: frozenset[str]
     bits: int = 0
     lives: p.Lifetime = "execution"
+    frac: int | None = None
 
 
 class Seated(msgspec.Struct, frozen=True):
@@ -63,7 +64,7 @@ class At(msgspec.Struct):
     public: dict[str, list[str]] = {}
     members: dict[str, set[int]] = {}
     calls: dict[str, Any] = {}
-    done: dict[tuple[int, int], bool] = {}
+    done: dict[tuple[Any, ...], tuple[bool, list[int | None]]] = {}
     times: int = 1
     folds: list[tuple[str, str]] = []
     next: int = 0

@@ -6,7 +6,7 @@ import msgspec
 
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
-from pllm_lang.artifacts.replay.holdings import At, Seated, is_boolean
+from pllm_lang.artifacts.replay.holdings import At, Held, Seated, is_boolean
 from pllm_lang.artifacts.replay.numbers import Range
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.seats import IDEAL
@@ -15,6 +15,9 @@ from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.records import OperandSpec, Operator
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Step, TensorType
+
+FREE = ("exact", "float")
+"""Kinds of formats that have no fraction bits of their own."""
 
 
 def in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> None:
@@ -26,14 +29,15 @@ def in_range(at: At, bits: int, type_: TensorType, limit: Range, what: str) -> N
         raise ReplayError("certificate.bound", f"`{what}` is not shown to be below 2^{bits}")
 
 
-def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range) -> None:
-    """The value is one of the numbers that the text computes with, so that a residue stands for it alone."""
+def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range, bits: int | None) -> None:
+    """The value is one of the numbers that the text computes with, so that a residue stands for it alone. `bits` are the fraction
+    bits of its residues where its format has none."""
     if isinstance(thing, p.Input):
         in_range(at, thing.range_bits, type_, limit, thing.name)
     if isinstance(thing.holding, p.Shared) and thing.holding.scheme == "boolean_shares":
         return
-    scale = n.two_to(form_of(at.walked.lock, type_).frac)
-    number = thing.type.number
+    form, number = form_of(at.walked.lock, type_), thing.type.number
+    scale = n.two_to((bits or 0) if form.kind in FREE else form.frac)
     if isinstance(number, p.Ring):
         held = -(number.modulus // 2), (number.modulus - 1) // 2
         held = held if number.modulus > 2 else (0, 1)
@@ -45,9 +49,9 @@ def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range) ->
         )
 
 
-def by_component(at: At, step: Step, said: Said, seat: Seated) -> None:
+def by_component(at: At, step: Step, said: Said, seat: Seated, operands: list[Held]) -> list[int | None]:
     """The parties play the roles that the step gives them, operands are as small as the text takes them to be, and what the
-    text says of its results is what the operator means."""
+    text says of its results is what the operator means. Gives the fraction bits of the residues of each result."""
     text, operator, component = seat.text, said.operator, said.component
     bound = {} if step.use is None else dict(step.use.roles)
     for role in text.parties:
@@ -58,17 +62,28 @@ def by_component(at: At, step: Step, said: Said, seat: Seated) -> None:
             raise at.refuse(f"the role `{role.name}` is played by another party than the step says")
     if step.party:
         raise at.refuse("a step of several parties runs at one of them")
-    reach = at.walked.reach[at.walked.number[id(step)]]
-    types = [value_of(at.walked, one).type for one in step.operands]
-    for thing, type_, limit in zip((*text.inputs, *text.outputs), (*types, *step.types), reach, strict=True):
-        _fits(at, thing, type_, limit)
     names, numbers = (
         at.walked.names[at.walked.number[id(step)]],
         {one.name: one.type.number for one in text.inputs},
     )
-    own = {
-        name: None if form.kind in ("exact", "float") else form.frac for name, form in names.formats.items()
+    own = {name: None if form.kind in FREE else form.frac for name, form in names.formats.items()}
+    own |= {
+        spec.name: held.frac
+        for spec, held in zip(operator.operands, operands, strict=True)
+        if own[spec.name] is None
     }
+    raw = [None if one.meaning is None else _fraction(one.meaning, own) for one in text.outputs]
+    bits = [
+        None if one is None else one - output.scale_bits
+        for one, output in zip(raw, text.outputs, strict=True)
+    ]
+    reach = at.walked.reach[at.walked.number[id(step)]]
+    types = [value_of(at.walked, one).type for one in step.operands]
+    things = zip((*text.inputs, *text.outputs), (*types, *step.types), reach, strict=True)
+    for (thing, type_, limit), residues in zip(
+        things, (*(held.frac for held in operands), *bits), strict=True
+    ):
+        _fits(at, thing, type_, limit, residues)
     for output, spec in zip(text.outputs, operator.results, strict=True):
         means = (
             None
@@ -85,6 +100,7 @@ def by_component(at: At, step: Step, said: Said, seat: Seated) -> None:
             )
     _bits_apart(at, text)
     _cut_as_said(at, step, own, text)
+    return bits
 
 
 def _bits_apart(at: At, text: p.Protocol) -> None:

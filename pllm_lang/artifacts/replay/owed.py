@@ -15,13 +15,13 @@ from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import CLEAR, Judged, form_of
 from pllm_lang.artifacts.replay.wrapping import says_enough
 from pllm_lang.catalog.expr import Apply, Between, Expr, Item, ListOf, Num, Ref, Text
-from pllm_lang.catalog.records import Component, Operator
+from pllm_lang.catalog.records import Component, Format, Operator
 from pllm_lang.ir.plan import Step
 
 FLOATS = (
     "floating-point steps stay finite and near their real-valued meaning (checked at run time, not proved)"
 )
-UNBOUNDED = ("float", "label", "index")
+NO_NUMBERS = ("label", "index")
 
 
 def truly(condition: Expr, names: Names, what: str) -> None:
@@ -48,7 +48,7 @@ def judge(lock: Lock, view: Judged, step: Step, derived: list[Fact], where: str)
     elif not (step.structural or said.moves):
         raise ReplayError("certificate.coverage", "nothing covers this step", where)
     for position, (form, fact) in enumerate(zip(view.forms, derived, strict=True)):
-        if form.kind not in UNBOUNDED and not (form.kind == "exact" and view.clear):
+        if _owes_a_range(view, form, fact):
             if fact.range is None:
                 raise ReplayError("certificate.bound", "nothing bounds a result", where)
             owed.add(("bounds.unknown", position))
@@ -63,6 +63,14 @@ def judge(lock: Lock, view: Judged, step: Step, derived: list[Fact], where: str)
     for condition, code, what in said.requires:
         truly(condition, view.names, what)
         owed.add((code, 0))
+
+
+def _owes_a_range(view: Judged, form: Format, fact: Fact) -> bool:
+    """Not a float, nor labels without ends; an exact number in the clear only where known operands leave it unknown, as a
+    quotient by 0: else the step that gives it a format owes the range."""
+    if form.kind == "exact" and view.clear:
+        return fact.range is None and all(held.fact.range is not None for held in view.values)
+    return form.kind != "float" and not (form.kind in NO_NUMBERS and t.held_by(form) is None)
 
 
 def requirements(operator: Operator, component: Component | None) -> list[tuple[Expr, str, str]]:

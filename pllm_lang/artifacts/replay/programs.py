@@ -250,7 +250,7 @@ def _repeat(at: At, node: Repeat) -> None:
 
 def _state(held: Held) -> tuple[object, ...]:
     """All that a later use may ask of a value, whatever it is called."""
-    return held.type, held.holding, held.known, held.lives
+    return held.type, held.holding, held.known, held.lives, held.frac
 
 
 def _step(at: At, step: Step) -> None:
@@ -270,10 +270,11 @@ def _step(at: At, step: Step) -> None:
             in_range(at, held.bits, start.type, start.fact.range, held.name)
     said = at.walked.said[step.operator, component_key(step)]
     own = said.component is not None and said.component.protocol is not None and step.use is not None
-    key = number, id(seat)
+    key = number, id(seat), tuple([held.frac for held in operands])
     if key not in at.done:
-        at.done[key] = _is_that(at, step, said, seat, own)
-    if at.done[key] and (
+        at.done[key] = _is_that(at, step, said, seat, own, operands)
+    moves, bits = at.done[key]
+    if moves and (
         len({held.holding for held in operands}) != 1 or not isinstance(operands[0].holding, p.Shared)
     ):
         raise at.refuse("a step on shares is more than its move of entries")
@@ -281,16 +282,19 @@ def _step(at: At, step: Step) -> None:
     known, names = who_knows(at, operands), dict(use.outputs)
     if len(names) != len(step.results):
         raise at.refuse("a use has other results than its step")
-    for result, (output, holding) in zip(step.results, seat.gives, strict=True):
+    for result, (output, holding), frac in zip(step.results, seat.gives, bits, strict=True):
         there = p.Clear(tuple(sorted(seat.parties))) if isinstance(holding, p.Public) else holding
-        made = Held(names[output.name], output.type, there, known)
+        made = Held(names[output.name], output.type, there, known, frac=frac)
         if made.name in at.names:
             raise at.refuse(f"`{made.name}` is made twice")
         at.names[made.name] = at.values[result] = arrives(at, result, made) if own else made
 
 
-def _is_that(at: At, step: Step, said: Said, seat: Seated, own: bool) -> bool:
-    """Whether it moves entries of pieces; ReplayError where the protocol is not that of the step."""
+def _is_that(
+    at: At, step: Step, said: Said, seat: Seated, own: bool, operands: list[Held]
+) -> tuple[bool, list[int | None]]:
+    """Whether it moves entries of pieces, and the fraction bits of the residues of each result; ReplayError where the protocol
+    is not that of the step."""
     if seat.component != (step.use.key if own and step.use is not None else ""):
         raise at.refuse("a use is of another component than its step")
     if len(seat.gives) != len(step.results):
@@ -299,6 +303,6 @@ def _is_that(at: At, step: Step, said: Said, seat: Seated, own: bool) -> bool:
         if output.type.shape != type_.shape and not is_boolean(holding):
             raise at.refuse("a result has another shape than the plan says")
     if not own:
-        return by_itself(at, step, said.operator, seat)
-    by_component(at, step, said, seat)
-    return False
+        moves = by_itself(at, step, said.operator, seat)
+        return moves, [operands[0].frac if moves and operands else None for _ in step.results]
+    return False, by_component(at, step, said, seat, operands)

@@ -19,13 +19,12 @@ HIDDEN = "\0"
 
 # ---- a run of a text ----
 class Drawn(msgspec.Struct):
-    """A draw: its atom, who knows it, how long it lives, how many bits an integer has; `blocked` where it masks nothing."""
+    """A draw: its atom, who knows it, how long it lives, how many bits an integer has."""
 
     value: Sum
     holders: set[str]
     level: int
     bits: int = 0
-    blocked: bool = False
 
 
 class Run(msgspec.Struct):

@@ -84,7 +84,7 @@ def evaluate(expr: p.Expr, look: Callable[[str], Sum]) -> Sum:
         case p.Call():
             args = tuple(evaluate(one, look) for one in expr.args)
             modulus = expr.type.number.modulus if isinstance(expr.type.number, p.Ring) else 0
-            return call((expr.fn, expr.keys), args, modulus, expr.type.shape)
+            return call((expr.fn, expr.keys, expr.type.number), args, modulus, expr.type.shape)
         case _:
             return _moved(expr, evaluate(expr.arg, look))
 
