@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pllm_lang.artifacts.lock import compile_report
 from pllm_lang.cli.checking import check_files
@@ -188,6 +188,10 @@ def _others(old: Any) -> Iterator[tuple[str, Any]]:
                 yield "empty", ""
         case None:
             yield "filled", {}
+        case dict():
+            yield "added", {**cast("dict[str, Any]", old), "zzz": 1}
+        case [*_, last]:
+            yield "doubled", [*cast("list[Any]", old), last]
         case _:
             pass
 

