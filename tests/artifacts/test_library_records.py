@@ -28,7 +28,8 @@ def another_record(documents: Any) -> str:
 
 
 def a_record_that_the_library_has_not(documents: Any) -> str:
-    documents["records"]["std.operators.better"] = documents["records"]["std.operators.clamp"]
+    clamp = documents["records"]["std.operators.clamp"]["operator"]
+    documents["records"]["std.operators.better"] = {"operator": {**clamp, "name": "better"}}
     return "std.operators.better"
 
 

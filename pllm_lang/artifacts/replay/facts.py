@@ -235,10 +235,6 @@ def risen(x: Fact) -> Fact:
     return Fact(x.shape, n.rising(n.exponential, x.range), peak=None if peak is None else peak[0])
 
 
-def floored(x: Fact) -> Fact:
-    return Fact(x.shape, None if x.range is None else (x.range[0] // 1, x.range[1] // 1), unit=1)
-
-
 def rooted(x: Fact) -> Fact:
     return Fact(x.shape, None if x.range is None or x.range[0] < 0 else n.rising(n.root, x.range))
 
@@ -365,7 +361,6 @@ RULES: dict[str, Callable[..., Fact | None]] = {
     "abs": sized,
     "floor": floored,
     "exp": risen,
-    "floor": floored,
     "sqrt": rooted,
     "tanh": saturated,
     "erf": bounded_by_one,

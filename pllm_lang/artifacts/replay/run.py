@@ -19,12 +19,13 @@ HIDDEN = "\0"
 
 # ---- a run of a text ----
 class Drawn(msgspec.Struct):
-    """A draw: its atom, who knows it, how long it lives, how many bits an integer has."""
+    """A draw: its atom, who knows it, how long it lives, how many bits an integer has; `blocked` where it masks nothing."""
 
     value: Sum
     holders: set[str]
     level: int
     bits: int = 0
+    blocked: bool = False
 
 
 class Run(msgspec.Struct):

@@ -184,7 +184,7 @@ def _move(frame: Frame, move: Move) -> None:
 
     if term is None:
         raise refuse("there is no such message, or it was used before")
-    if drawn is None:
+    if drawn is None or drawn.blocked:
         raise refuse("(e) the coalition knows it, or it is no draw")
     holding = [f for f in term.terms if any(one[1] == move.draw for one in atoms(f))]
     if len(holding) != 1:
