@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -11,7 +12,9 @@ import pytest
 
 from pllm_lang.artifacts.diff import as_json, compare
 from pllm_lang.artifacts.replay.reading import read_lock
-from tests.artifacts.locks import FIXED, MASKED, ROOT, SHARED, data, of_text
+from tests.artifacts.locks import FIXED, MASKED, ROOT, SHARED, compiled, data, of_text
+from tests.artifacts.test_experiments import EXPERIMENT
+from tests.artifacts.texts import POLICED
 
 
 def schema(name: str) -> Any:
@@ -26,6 +29,12 @@ def test_locks_and_certificates(text: str) -> None:
     del lock["digests"]["ir"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(lock, schema("lock"))
+
+
+@pytest.mark.parametrize("text", [POLICED, EXPERIMENT])
+def test_locks_of_experiments(text: str, tmp_path: Path) -> None:
+    (tmp_path / "run.pllm").write_text(text, encoding="utf-8")
+    jsonschema.validate(data(compiled(tmp_path / "run.pllm", "run")), schema("lock"))
 
 
 def test_differences() -> None:
