@@ -9,12 +9,14 @@ import msgspec
 from pllm_lang.catalog.expr import NOWHERE, Expr, Origin
 from pllm_lang.catalog.formats import GRIDDED
 from pllm_lang.catalog.records import Component, Operator
+from pllm_lang.exact.interval import magnitude, scale
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol import LoweredProtocol
-from pllm_lang.ir.plan import UNKNOWN, Step
+from pllm_lang.ir.plan import UNKNOWN, Step, TensorType
+from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.environment import CLEAR, component_of
-from pllm_lang.verify.limits import ring_text
+from pllm_lang.verify.limits import centred, inside, ring_text
 from pllm_lang.verify.narrations.conversions import missing_conversion
 from pllm_lang.verify.narrations.held import (
     Held,
@@ -258,24 +260,39 @@ def _results(
         if isinstance(holding, p.Public):  # everybody who takes part gets it, so each has to be allowed to
             holding = p.Clear(tuple(sorted(taking_part(roles))))
         held = Held(name, output.type, holding, secrets, known, scale=scales.get(output.name))
-        if stage.format_of(type_).kind not in GRIDDED:
-            _fits_ring(stage, step, value, held)
+        _fits_ring(stage, step, value, type_, held, "using")
         stage.types[value] = type_
         stage.values[value] = stage.arrive(value, held, step.results[0])
 
 
-def _fits_ring(stage: UnderWay, step: Step, value: int, held: Held) -> None:
-    """An exact result has no fraction bits in the plan, and its residues have those that the protocol leaves: with them it has
-    to fit the ring."""
-    if not held.scale or not isinstance(held.type.number, p.Ring):
+def _fits_ring(stage: UnderWay, step: Step, value: int, type_: TensorType, held: Held, part: str) -> None:
+    """A value fits the ring of its residues, with the fraction bits that those have. Its own format's ring is asked of the
+    format; an exact result has no fraction bits in the plan, and its residues have those that the protocol leaves."""
+    format_, modulus = stage.format_of(type_), _modulus(held)
+    bits = format_.frac if format_.kind in GRIDDED else held.scale
+    if modulus is None or bits is None or format_.kind in _NO_NUMBERS or format_.modulus == str(modulus):
         return
-    size, modulus = stage.largest(value), held.type.number.modulus
-    if size is not None and size * 2**held.scale <= (modulus - 1) // 2:
+    if format_.kind not in GRIDDED and not bits:
+        return  # `bounds.carrier` asks it
+    found = stage.reach(value)
+    raw = None if found is None else scale(found, 2**bits)
+    if raw is not None and inside(raw, centred(modulus)):
         return
-    reached = "nothing bounds them" if size is None else f"they reach {shown(size * 2**held.scale)}"
-    text = f"the residues of `{stage.plain(value)}` have {held.scale} fraction bits: {reached}, outside {ring_text(modulus)}"
+    reached = "nothing bounds them" if raw is None else f"they reach {shown(magnitude(raw))}"
+    text = f"the residues of `{stage.plain(value)}` have {bits} fraction bits: {reached}, outside {ring_text(modulus)}"
     help_ = "take a component that cuts fraction bits, a wider ring, or a narrower range of the operands"
-    stage.gaps.leave("protocol.scale", step.results[0], text, help_, "using")
+    stage.gaps.leave("protocol.scale", step.results[0], text, help_, part)
+
+
+_NO_NUMBERS = ("boolean", "label", "index")
+
+
+def _modulus(held: Held) -> int | None:
+    """The ring that a value's residues, or the bits of its shares, are in."""
+    if isinstance(held.holding, p.Shared) and held.holding.scheme == "boolean_shares":
+        bits = held.type.shape[-1]
+        return 1 << bits if isinstance(bits, int) else None
+    return held.type.number.modulus if isinstance(held.type.number, p.Ring) else None
 
 
 def placed(holding: p.Holding, roles: Mapping[str, str]) -> p.Holding:
@@ -324,7 +341,10 @@ def _wire(
             help_ = f"let the party that holds it take this role, or a component that keeps it from `{party}`"
             stage.gaps.refuse("placement.knowledge", subject, text, help_, part, NOWHERE)
             return None
-    return embedded(stage, held, given.type)
+    found = embedded(stage, held, given.type)
+    value = family(step.operands[position])
+    _fits_ring(stage, step, value, stage.type_of(step.operands[position]), found, part)
+    return found
 
 
 def embedded(stage: UnderWay, held: Held, type_: p.TensorType) -> Held:

@@ -10,9 +10,9 @@ import msgspec
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Expr, Origin
-from pllm_lang.catalog.facts import Exact
+from pllm_lang.catalog.facts import Facts, Interval
 from pllm_lang.catalog.records import Format, Policy
-from pllm_lang.exact.interval import magnitude
+from pllm_lang.exact.interval import hull
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import UNKNOWN, Member, Operand, Stage, TensorType
 from pllm_lang.ir.walk import family
@@ -78,7 +78,7 @@ class UnderWay:
         self.unlike = False
         self.members: dict[int, Callable[[int], Held]] = {}
         self.shared_state = -1
-        self.sizes: dict[int, Exact | None] = {}
+        self.reached: dict[int, Interval | None] = {}
         self.incomplete = False
         self.results = {(output.value, party) for output in stage.outputs for party in output.to}
 
@@ -132,15 +132,21 @@ class UnderWay:
         largest = max(abs(Fraction(facts.range.low)), abs(Fraction(facts.range.high)))
         return int(largest * 2 ** self.format_of(type_).frac).bit_length()
 
-    def largest(self, value: int) -> Exact | None:
-        """The largest size of an entry in any turn; None where nothing bounds it."""
-        if not self.sizes:
+    def reach(self, value: int) -> Interval | None:
+        """Where its entries lie, in every turn that makes or reads it; None where nothing bounds them."""
+        if not self.reached:
             for met in self.flow.met:
                 for result, facts in zip(met.step.results, met.judged.results, strict=True):
-                    size = None if facts.range is None else magnitude(facts.range)
-                    known = self.sizes.get(result, 0)
-                    self.sizes[result] = None if size is None or known is None else max(known, size)
-        return self.sizes.get(value)
+                    self._reaches(result, facts)
+                view = met.judged.view
+                if view is not None:
+                    for operand, spec in zip(met.step.operands, view.operator.operands, strict=True):
+                        self._reaches(family(operand), view.env.facts[spec.name])
+        return self.reached.get(value)
+
+    def _reaches(self, value: int, facts: Facts) -> None:
+        known, found = self.reached.get(value, facts.range), facts.range
+        self.reached[value] = None if known is None or found is None else hull(known, found)
 
     def number(self, type_: TensorType) -> p.TensorType:
         """The type of a value in the clear: raw residues where its format is in a ring."""
