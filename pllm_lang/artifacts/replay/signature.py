@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
@@ -59,7 +60,7 @@ def _is_format(
     given: bool,
 ) -> bool:
     """A variable is one format; a parameter is the format given; a word names a kind. A result without a format of its own
-    may get one from its component, and a declared format is known by its numbers alone."""
+    may get one from its component, and a declared format is known by its numbers alone. Exact places are whole numbers."""
     name = spec.format.name if isinstance(spec.format, Ref) else ""
     if name in operator.format_vars:
         return _same(variables.setdefault(name, form), form)
@@ -67,7 +68,8 @@ def _is_format(
         return given or _same(names.formats[name], form)
     match name:
         case "index" | "label":
-            return form.kind in COUNTED
+            places = names.facts[spec.name].unit if given else 1
+            return form.kind in COUNTED and (form.kind != "exact" or n.divides(1, places))
         case "boolean":
             return form.kind in ("boolean", "exact")
         case _:
