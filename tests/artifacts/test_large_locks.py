@@ -23,13 +23,12 @@ def nearly_too_large(lock: Any) -> None:
 
 
 def many_statements(lock: Any) -> None:
-    """The same statement about a step, two hundred thousand times, each a little wider."""
+    """Two hundred thousand statements about one step, each a little wider, and the last one of another number."""
     met = lock["documents"]["certificate"]["met"]
-    (first, *_), width = met, 10**6
+    step, first = met[0][0], met[0][1][0]
     for more in range(200_000):
-        row = [*first[1][0]]
-        row[0], row[1] = str(-width - more), str(width + more)
-        met.append([first[0], [row]])
+        met.append([step, [[str(-(10**6) - more), str(10**6 + more), *first[2:]]]])
+    met.append([step, [["1000000", "1000000", *first[2:]]]])
 
 
 def many_coalitions(lock: Any) -> None:
