@@ -1,4 +1,4 @@
-"""What a component's record takes for granted is listed: in the report, in the lock, and by replay, which refuses a lock without it."""
+"""What a component's record takes for granted is listed: in the report, in the lock, and by replay, which refuses a lock without."""
 
 from pathlib import Path
 
