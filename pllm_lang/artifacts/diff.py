@@ -22,6 +22,7 @@ from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import exact
 from pllm_lang.ir.plan import Step
 from pllm_lang.ir.walk import nodes
+from pllm_lang.text.visible import visible
 from pllm_lang.verify.numbers import log2_text, shown
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
 from pllm_lang.verify.protocol.inlining import Composition, Instance
@@ -274,7 +275,7 @@ def as_text(first: str, second: str, changes: tuple[Change, ...]) -> str:
             for one in own
         ]
     weaker = sum(one.weaker for one in changes)
-    return "\n".join([*lines, f"{second} is weaker in {weaker} of {len(changes)} changes"])
+    return "\n".join(map(visible, [*lines, f"{second} is weaker in {weaker} of {len(changes)} changes"]))
 
 
 def as_json(first: str, second: str, changes: tuple[Change, ...]) -> str:

@@ -80,3 +80,45 @@ def test_what_a_file_is_called(tmp_path: Path, call: str) -> None:
     done = pllm(tmp_path, *call.split())
     assert "\u241b" in done.stdout + done.stderr
     assert HIDDEN.findall(done.stdout + done.stderr) == []
+
+
+TAKEN = f"""pllm 1
+
+import std.formats [int8, int32]
+
+## The sum of two tensors.
+component sum = "other/sum" {{
+  kind: method
+  version: "1"
+  implements: add
+  carrier: ring(32)
+  assumptions: ["{SAID}"]
+  ensures error(z) <= 0
+}}
+
+plan sums {{
+  input a: int32[4] from client where abs(a) <= 100
+  input b: int32[4] from client where abs(b) <= 100
+  y = add(a, b) using sum
+  output y to client
+}}
+"""
+
+
+def test_what_an_accepted_plan_takes_for_granted(tmp_path: Path) -> None:
+    (tmp_path / "a.pllm").write_text(TAKEN, encoding="utf-8")
+    (tmp_path / "b.pllm").write_text(TAKEN.replace("ok: accepted", "better"), encoding="utf-8")
+    calls = "check a.pllm", "compile a.pllm -o a.json", "replay a.json", "diff a.pllm:sums b.pllm:sums"
+    for call in calls:
+        done = pllm(tmp_path, *call.split())
+        assert HIDDEN.findall(done.stdout + done.stderr) == [], call
+        assert "refused" not in done.stdout + done.stderr, (call, done.stdout)
+    assert "J\u240aok: accepted" in pllm(tmp_path, "replay", "a.json").stdout
+
+
+@pytest.mark.parametrize("text", ['{"schema": "\\u001b]0;x\\u0007"}', '{"\\u001b]0;x": 1, "\\u001b]0;x": 2}'])
+def test_what_a_lock_says(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    done = pllm(tmp_path, "replay", "a.json")
+    assert "refused" in done.stdout + done.stderr
+    assert HIDDEN.findall(done.stdout + done.stderr) == []

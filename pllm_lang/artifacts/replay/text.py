@@ -7,6 +7,7 @@ import msgspec
 from pllm_lang.artifacts.library_records import own_records
 from pllm_lang.artifacts.replay.lock import Replayed
 from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.text.visible import visible
 
 SCHEMA = "pllm.lang.replay.v1"
 NEXT = {
@@ -27,12 +28,14 @@ def as_text(path: str, done: Replayed) -> str:
     lines += [f"  taken on trust  {text}" for text in done.trusted]
     lines += [f"  under policy    {done.policy}"] if done.policy else []
     lines += [f"  brought along   {key}" for key in own_records(done.records, done.policy)]
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def refused_text(path: str, problem: ReplayError) -> str:
     family, _, last = problem.code.partition(".")
-    return f"{path}: refused [{problem.code}] {problem}\n  next: {NEXT.get(last, NEXT[family])}"
+    return (
+        visible(f"{path}: refused [{problem.code}] {problem}") + f"\n  next: {NEXT.get(last, NEXT[family])}"
+    )
 
 
 def as_json(done: Replayed) -> str:

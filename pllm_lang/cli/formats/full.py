@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from pllm_lang.cli.told import Told, assumptions
 from pllm_lang.text.render_full import render_full
 from pllm_lang.text.style import style_for
+from pllm_lang.text.visible import visible
 from pllm_lang.verify.report import count_verdicts
 
 FIXES = True
 
 
 def render(told: Told) -> str:
-    lines = "".join(f"{line}\n" for line in (*_protocols(told), *_plans(told)))
+    lines = "".join(f"{visible(line)}\n" for line in (*_protocols(told), *_plans(told)))
     return (render_full(told.findings, told.sources, style_for(sys.stdout)) or all_well(told)) + lines
 
 
