@@ -15,6 +15,7 @@ from pllm_lang.artifacts.replay.one_text import one_text
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.run import Run, run
 from pllm_lang.artifacts.replay.view_rule import proves_view
+from pllm_lang.artifacts.replay.walked import most_runs
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
 
@@ -149,10 +150,7 @@ def _as_one_text(
 def _distances(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> None:
     """Statistical distances, over the budget where there is one, within what the policy asks."""
     asked = int(policy.security.get("statistical", STATISTICAL))
-    experiment = lock.documents.experiment
-    runs = 1
-    for what in ("requests", "max_new_tokens") if experiment is not None else ():
-        runs *= max(1, int(dict(experiment.budget).get(what, "1"))) if experiment is not None else 1
+    runs = most_runs(lock.documents.experiment)
     for who, distance in distances.items():
         if not 0 <= asked <= n.MAX_BITS or distance * runs > Fraction(1, 1 << asked):
             raise ReplayError("certificate.view", f"what {who} sees is hidden by less than 2^-{asked}")

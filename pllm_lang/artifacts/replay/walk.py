@@ -32,6 +32,7 @@ from pllm_lang.artifacts.replay.walked import (
     component_of,
     counted_turn,
     form_of,
+    most_runs,
     number_of,
     record,
     steps_of,
@@ -261,10 +262,8 @@ def _placed(view: Judged, step: Step, spec: OperandSpec) -> Placement:
 # ---- failures ----
 def _failures(walked: Walked) -> None:
     """The chances of all steps that may fail, added up over all runs, within every budget that the plan or policy states."""
-    documents, failing = (
-        walked.lock.documents,
-        [(each, times) for each, times in walked.failures if each != 0],
-    )
+    documents = walked.lock.documents
+    failing = [(each, times) for each, times in walked.failures if each != 0]
     limits = [
         one.condition
         for stage in documents.ir.stages
@@ -275,9 +274,7 @@ def _failures(walked: Walked) -> None:
     limits += [] if budget is None else [Apply("<=", (Ref("failure"), budget))]
     if failing and not limits:
         raise ReplayError("certificate.bound", "steps may fail, and nothing says how often they may")
-    runs = 1
-    for what in ("requests", "max_new_tokens") if documents.experiment is not None and failing else ():
-        runs *= max(1, int(dict(documents.experiment.budget).get(what, "1"))) if documents.experiment else 1
+    runs = most_runs(documents.experiment) if failing else 1
     total = n.total(*(n.product(each, times * runs) for each, times in failing))
     for limit in limits:
         if total is None or not t.holds(limit, Names(exact={"failure": total})):

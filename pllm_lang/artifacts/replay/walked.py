@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.catalog.expr import Expr
 from pllm_lang.catalog.records import Component, Format, Operator
+from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Member, Node, Operand, Placement, Repeat, Step, TensorType
 
 CLEAR = "std.methods.clear"
@@ -151,3 +153,9 @@ def component_of(walked: Walked, step: Step) -> Component | None:
     if key and not isinstance(found, Component):
         raise ReplayError("certificate.plan", f"the lock holds no component `{key}`")
     return found
+
+
+def most_runs(experiment: Experiment | None) -> int:
+    """How often a stage runs at most over a budget: once a new token of each request; once where there is no budget."""
+    budget = {} if experiment is None else dict(experiment.budget)
+    return prod(max(1, int(budget.get(what, "1"))) for what in ("requests", "max_new_tokens"))

@@ -82,26 +82,22 @@ def _nowhere(view: StepView, plan: PlanView, carried_names: set[str]) -> Iterato
 
 
 def _off_grid(carried: Carried) -> Obligation:
-    return Obligation(
-        CODE,
-        Verdict.UNPROVED,
-        0,
-        part=carried.part,
-        message=f"{_told(carried)} may lie between the numbers of {ring_text(carried.modulus)}, and nothing says how it is rounded",
-        term=carried.name,
-        help="quantize, rescale or cast it to a format with a grid before this step",
-    )
+    text = f"{_told(carried)} may lie between the numbers of {ring_text(carried.modulus)}, and nothing says how it is rounded"
+    return _between(carried, text, "quantize, rescale or cast it to a format with a grid before this step")
 
 
 def _given_off_grid(carried: Carried) -> Obligation:
+    text = f"the result may lie between the numbers of {ring_text(carried.modulus)}, in which the component gives it"
+    return _between(
+        carried,
+        text,
+        "quantize the operands to whole numbers before this step, or take a component that names the result's format",
+    )
+
+
+def _between(carried: Carried, message: str, help: str) -> Obligation:
     return Obligation(
-        CODE,
-        Verdict.UNPROVED,
-        0,
-        part=carried.part,
-        message=f"the result may lie between the numbers of {ring_text(carried.modulus)}, in which the component gives it",
-        term=carried.name,
-        help="quantize the operands to whole numbers before this step, or take a component that names the result's format",
+        CODE, Verdict.UNPROVED, 0, part=carried.part, message=message, term=carried.name, help=help
     )
 
 
