@@ -84,7 +84,9 @@ def measured(text: str, folder: Path, *, dark: bool = False) -> dict[str, Any]:
 def measured_in_place(
     text: str, page: Path, profile: Path, *, dark: bool = False, roots: str = "body"
 ) -> dict[str, Any]:
-    """The text is written to `page`, beside what it loads; `roots` selects the elements whose texts are measured."""
+    """The text is written to `page`, beside what it loads; `roots` selects the elements whose texts are measured. A page that
+    does not name its encoding is refused: a browser guesses then, and not always the same."""
+    assert text.isascii() or "charset" in text[:1000]
     browser = shutil.which("chromium")
     assert browser is not None, "Debian's chromium is needed; .ci/install-system installs it"
     script = (
@@ -108,7 +110,8 @@ def measured_in_place(
 def _page(text: str) -> str:
     """A picture stands in a page of its own; a page loses its rule against scripts, for the measuring one."""
     if text.lstrip().startswith(("<svg", "<?xml")):
-        return f'<!doctype html><html><body style="margin:0;background:#fff">{text}</body></html>'
+        head = '<head><meta charset="utf-8"></head>'
+        return f'<!doctype html><html>{head}<body style="margin:0;background:#fff">{text}</body></html>'
     return re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
 
 

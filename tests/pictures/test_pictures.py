@@ -33,7 +33,8 @@ def page(picture: str, width: int) -> str:
     """As an image is shown: as wide as the column, if it is not narrower."""
     drawn = re.sub(r'^<svg([^>]*?) width="(\d+)" height="\d+"', r'<svg\1 data-wide="\2"', picture)
     style = f"body{{margin:0}} .column{{width:{width}px}} svg{{width:100%;height:auto;display:block}}"
-    return f'<!doctype html><html><head><style>{style}</style></head><body><div class="column">{drawn}</div></body></html>'
+    head = f'<head><meta charset="utf-8"><style>{style}</style></head>'
+    return f'<!doctype html><html>{head}<body><div class="column">{drawn}</div></body></html>'
 
 
 def natural_width(picture: str) -> int:
