@@ -6,14 +6,18 @@ written once. Whoever reads it (`replay/`) shares nothing with the verifier but 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from pllm_lang.artifacts.lock_data import (
     CERTIFICATE,
+    Alone,
+    AnyUse,
     Certificate,
     Duty,
+    Embed,
     Met,
     Move,
     Program,
@@ -32,9 +36,10 @@ from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.plan import Proof, coalitions
+from pllm_lang.verify.narrations.under_way import Made
 from pllm_lang.verify.narrations.views import view_of
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.protocol.compose import BY_PARTS
+from pllm_lang.verify.protocol.compose import BY_PARTS, Instance
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.protocol.report import View
 
@@ -92,13 +97,13 @@ def row(facts: Facts) -> Row:
 
 
 def _duties(obligations: Sequence[Obligation]) -> Iterator[Duty]:
-    """Each proved obligation once, in a fixed order."""
-    found = {
-        Duty(o.code, o.subject, o.part if o.subject < 0 else "", tuple(sorted(o.assumed)))
-        for o in obligations
-        if o.verdict is Verdict.PROVED
-    }
-    yield from sorted(found, key=msgspec.structs.astuple)
+    """Each proved obligation once, in a fixed order, and those that differ in what they are about written as one."""
+    found: dict[tuple[str, str, tuple[str, ...]], set[int]] = defaultdict(set)
+    for o in obligations:
+        if o.verdict is Verdict.PROVED:
+            found[o.code, o.part if o.subject < 0 else "", tuple(sorted(o.assumed))].add(o.subject)
+    for code, part, assumed in sorted(found):
+        yield Duty(code, tuple(sorted(found[code, part, assumed])), part, assumed)
 
 
 # ---- what runs ----
@@ -106,18 +111,36 @@ def _texts(stages: Sequence[Composed]) -> tuple[Text, ...]:
     found: dict[p.Protocol, Text] = {}
     for stage in stages:
         for instance, made in zip(stage.whole.instances, stage.made, strict=True):
-            found.setdefault(instance.protocol, Text(made.key, instance.protocol))
+            if not _by_itself(instance, made):
+                found.setdefault(instance.protocol, Text(made.key, instance.protocol))
     return tuple(found.values())
 
 
 def _program(stage: Composed, number: dict[p.Protocol, int], first: dict[int, int]) -> Program:
     whole = stage.whole
     uses = tuple(
-        Use(number[one.protocol], first.get(made.subject, -1), one.roles, one.inputs, one.outputs, made.times)
-        for one, made in zip(whole.instances, stage.made, strict=True)
+        _use(one, made, number, first) for one, made in zip(whole.instances, stage.made, strict=True)
     )
     folded = bool(stage.folds) or any(use.times > 1 for use in uses)
     return Program(stage.stage, whole.parties, whole.inputs, whole.outputs, uses, folded)
+
+
+def _by_itself(instance: Instance, made: Made) -> bool:
+    """Whether parties call an operator on what they have, or take it as other numbers."""
+    lines = instance.protocol.body
+    calls = [line for line in lines if isinstance(line, p.Assign) and isinstance(line.value, p.Call)]
+    return not made.key and len(calls) == len(lines)
+
+
+def _use(one: Instance, made: Made, number: dict[p.Protocol, int], first: dict[int, int]) -> AnyUse:
+    step = first.get(made.subject, -1)
+    if not _by_itself(one, made):
+        return Use(number[one.protocol], step, one.roles, one.inputs, one.outputs, made.times)
+    parties = tuple(party for _, party in one.roles)
+    inputs, results = (tuple(name for _, name in pairs) for pairs in (one.inputs, one.outputs))
+    if step >= 0:
+        return Alone(parties, step, inputs, results, made.times)
+    return Embed(parties, inputs[0], results[0], one.protocol.outputs[0].type.number, made.times)
 
 
 # ---- views ----
@@ -141,7 +164,9 @@ def _views(
 
 def _by_parts(stage: Composed, coalition: frozenset[str], number: dict[p.Protocol, int]) -> Iterator[Seen]:
     done: set[tuple[int, tuple[str, ...]]] = set()
-    for instance in stage.whole.instances:
+    for instance, made in zip(stage.whole.instances, stage.made, strict=True):
+        if _by_itself(instance, made):
+            continue
         roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
         key = number[instance.protocol], roles
         if roles and key not in done:

@@ -17,7 +17,7 @@ import msgspec
 from pllm_lang.artifacts.diff_experiment import experiments
 from pllm_lang.artifacts.diff_holders import holders
 from pllm_lang.artifacts.diff_policy import policies
-from pllm_lang.artifacts.lock_data import Lock, Program
+from pllm_lang.artifacts.lock_data import Lock, Program, Use
 from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import exact
 from pllm_lang.ir.plan import Step
@@ -212,7 +212,8 @@ def _cost(first: Lock, second: Lock) -> Iterator[Change]:
 def _amounts(lock: Lock) -> Iterator[tuple[str, int]]:
     """Bytes by link and phase, rounds and material of one run of each stage."""
     for program in lock.documents.programs:
-        cost = cost_of_composition(_composition(lock, program), [use.times for use in program.uses])
+        uses = [use for use in program.uses if isinstance(use, Use)]
+        cost = cost_of_composition(_composition(lock, program, uses), [use.times for use in uses])
         stage = f"stage {program.stage}: " if program.stage else ""
         for link in cost.links:
             size = -(-_count(link.bits) // 8)
@@ -227,10 +228,11 @@ def _count(amounts: Iterable[tuple[str, int]]) -> int:
     return sum(count * prod(int(one) for one in symbols.split("*") if one) for symbols, count in amounts)
 
 
-def _composition(lock: Lock, program: Program) -> Composition:
+def _composition(lock: Lock, program: Program, uses: list[Use]) -> Composition:
+    """What parties do by themselves costs no messages."""
     texts = lock.documents.protocols
     instances = tuple(
-        Instance(texts[use.protocol].protocol, use.roles, use.inputs, use.outputs) for use in program.uses
+        Instance(texts[use.protocol].protocol, use.roles, use.inputs, use.outputs) for use in uses
     )
     return Composition(program.stage, program.parties, program.inputs, program.outputs, instances)
 

@@ -13,7 +13,17 @@ import msgspec
 from pllm_lang import __version__
 from pllm_lang.artifacts.certificate import Proved, certify
 from pllm_lang.artifacts.filing import filed
-from pllm_lang.artifacts.lock_data import LOCK, Compiler, Digests, Documents, Filed, Lock, Program
+from pllm_lang.artifacts.lock_data import (
+    LOCK,
+    AnyUse,
+    Compiler,
+    Digests,
+    Documents,
+    Filed,
+    Lock,
+    Program,
+    Use,
+)
 from pllm_lang.artifacts.lock_documents import canonical, digest, document
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.facts import Exact
@@ -147,9 +157,13 @@ def program_digests(program: Program) -> dict[str, str]:
     """Party to the digest of what it runs: the uses in which it has a role."""
     found: dict[str, str] = {}
     for party in program.parties:
-        own = [use for use in program.uses if any(who == party.name for _, who in use.roles)]
+        own = [use for use in program.uses if party.name in _players(use)]
         found[party.name] = digest("program", [program.stage, party.name, document(tuple(own))])
     return found
+
+
+def _players(use: AnyUse) -> set[str]:
+    return {party for _, party in use.roles} if isinstance(use, Use) else set(use.parties)
 
 
 def _shapes(

@@ -6,6 +6,8 @@ of the lock. Nothing here decides anything.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
 from pllm_lang.catalog.records import Component, Holding, Kernel, Operator, Policy, Record
@@ -28,7 +30,7 @@ class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 # ---- what each party runs ----
-class Use(msgspec.Struct, frozen=True, array_like=True):
+class Use(msgspec.Struct, frozen=True, array_like=True, tag_field="form", tag="use"):
     """One use of a protocol. `step` counts the plan's steps in the order written (-1: it moves or changes a value that a
     step takes, without being one); `inputs` and `outputs` pair a name of the protocol with a value of the stage; `times` is
     how many equal turns of repeats it stands for."""
@@ -41,6 +43,30 @@ class Use(msgspec.Struct, frozen=True, array_like=True):
     times: int = 1
 
 
+class Alone(msgspec.Struct, frozen=True, array_like=True, tag_field="form", tag="alone"):
+    """A step that each of `parties` does by itself, of operands that it has: the step's operator, and no text beside it.
+    `inputs` and `results` are values of the stage, in the step's order."""
+
+    parties: tuple[str, ...]
+    step: int
+    inputs: tuple[str, ...]
+    results: tuple[str, ...]
+    times: int = 1
+
+
+class Embed(msgspec.Struct, frozen=True, array_like=True, tag_field="form", tag="embed"):
+    """A value in the clear taken as numbers of another kind, under another name, by everybody that has it."""
+
+    parties: tuple[str, ...]
+    value: str
+    name: str
+    number: p.Number
+    times: int = 1
+
+
+AnyUse: TypeAlias = Use | Alone | Embed
+
+
 class Program(msgspec.Struct, frozen=True):
     """A stage as its parties run it, repeats unrolled, or `folded`: then the second turn of a repeat stands for all later ones.
     `outputs` are what parties may get in the clear, and what is kept."""
@@ -49,12 +75,12 @@ class Program(msgspec.Struct, frozen=True):
     parties: tuple[p.Party, ...]
     inputs: tuple[p.Input, ...]
     outputs: tuple[p.Output, ...]
-    uses: tuple[Use, ...]
+    uses: tuple[AnyUse, ...]
     folded: bool = False
 
 
 class Text(msgspec.Struct, frozen=True, array_like=True):
-    """A protocol with its component's key, "" for what parties do by themselves."""
+    """A protocol with its component's key, "" for one that moves a value: shares it, shows it, takes entries of its pieces."""
 
     component: str
     protocol: p.Protocol
@@ -85,11 +111,11 @@ class Met(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Duty(msgspec.Struct, frozen=True, array_like=True):
-    """An obligation that is proved: `code`, about the value `about` of the plan (-1: about all of it, told apart by
-    `part`), and what it takes for granted."""
+    """An obligation that is proved: `code`, about each of the values `about` of the plan (-1: about all of it, told apart by
+    `part`), and what it takes for granted of each."""
 
     code: str
-    about: int
+    about: tuple[int, ...]
     part: str = ""
     assumed: tuple[str, ...] = ()
 

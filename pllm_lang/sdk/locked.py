@@ -140,11 +140,11 @@ class LockedPlan(Immutable):
 
     @property
     def role_programs(self) -> dict[str, dict[str, list[Any]]]:
-        """Stage to party to what it runs: the uses of protocols in which it has a role, in their order."""
+        """Stage to party to what it runs, in order: uses of protocols in which it has a role, and steps that it does alone."""
         found: dict[str, dict[str, list[Any]]] = {}
         for program in self.documents["programs"]:
             for party in program["parties"]:
-                own = [use for use in program["uses"] if any(who == party[0] for _, who in use[2])]
+                own = [use for use in program["uses"] if party[0] in _players(use)]
                 found.setdefault(program["stage"], {})[party[0]] = own
         return found
 
@@ -156,6 +156,10 @@ class LockedPlan(Immutable):
 
     def __repr__(self) -> str:
         return f"<LockedPlan {self.name}, lock {self.plan_lock_digest[:12]}>"
+
+
+def _players(use: list[Any]) -> set[str]:
+    return {who for _, who in use[3]} if use[0] == "use" else set(use[1])
 
 
 def _only(shapes: dict[str, tuple[int, ...]], what: str) -> tuple[int, ...]:

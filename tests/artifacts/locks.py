@@ -135,9 +135,13 @@ def sealed(lock: Any) -> bytes:
 def _programs(program: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     for party in program["parties"]:
-        own = [use for use in program["uses"] if any(who == party[0] for _, who in use[2])]
+        own = [use for use in program["uses"] if party[0] in _players(use)]
         found[party[0]] = digest("program", [program["stage"], party[0], own])
     return found
+
+
+def _players(use: Any) -> set[str]:
+    return {who for _, who in use[3]} if use[0] == "use" else set(use[1])
 
 
 # ---- one change ----

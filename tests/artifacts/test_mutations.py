@@ -118,12 +118,10 @@ IMPLIED = {
     "documents/experiment/slots/\\d/1/[12]/.*": "parameters and roles of a component of the pipeline with which it is as good",
     # what the parties run
     "documents/programs/\\d/folded flipped": "no repeat is long enough to be folded",
-    "documents/programs/0/inputs/0/1/0/1 (more|less)": "the ring in which a value in the clear is called by name",
     "documents/programs/0/outputs(/0)? (removed|doubled)": "a party gets no more than what its uses give it anyhow",
-    "documents/programs/\\d/uses/\\d+/4/0/1 (other|empty)": "the name of a value that nothing takes",
-    "documents/protocols/\\d+/1/name (other|empty)": "the name of what parties do by themselves",
-    "documents/protocols/\\d+/1/inputs/0/4 more": "more numbers than the operand has",
-    "documents/protocols/\\d+/1/inputs/\\d/5 flipped": "what parties do by themselves does not rely on fresh pieces",
+    "documents/programs/\\d/uses/\\d+/4/0 (other|empty)": "the name of a value that nothing takes",
+    "documents/protocols/\\d+/1/body/\\d+/2/0/1 more": "a wider mask, for which its ring has room",
+    "documents/protocols/\\d+/1/inputs/0/4 less": "a narrower range, in which the operand still is",
     "documents/protocols/\\d+/1/body/\\d+/5 (more|less)": "the bits of a key in its cost",
     "documents/protocols/\\d+/1/outputs/0/6 (more|less)": "what a text says of failures; those of its record are added up",
     # records that the plan brings along: those of the library are held against it

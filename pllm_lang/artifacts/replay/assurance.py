@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay.assuming import rests_on
 from pllm_lang.artifacts.replay.kernels import words
 from pllm_lang.artifacts.replay.refusal import ReplayError
@@ -65,10 +66,11 @@ def _claimed(walked: Walked, policy: Policy) -> set[Found]:
         if step.use is not None:
             first.setdefault(step.use.key, step.results[0])
     stated = {
-        (duty.about, one)
+        (about, one)
         for duty in walked.lock.documents.certificate.duties
         if duty.code == "assurance.missing"
         for one in duty.assumed
+        for about in duty.about
     }
     found: set[Found] = set()
     for key, about in first.items():
@@ -173,5 +175,5 @@ def _last_uses(walked: Walked) -> dict[str, int]:
         documents.protocols[use.protocol].component: walked.every[use.step].results[0]
         for program in documents.programs
         for use in program.uses
-        if documents.protocols[use.protocol].component and use.step >= 0
+        if isinstance(use, Use) and documents.protocols[use.protocol].component and use.step >= 0
     }

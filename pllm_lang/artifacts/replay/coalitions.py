@@ -8,7 +8,7 @@ from math import comb
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Lock, Move, Program, Use
+from pllm_lang.artifacts.lock_data import Alone, AnyUse, Lock, Move, Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay.holdings import At, Seated
 from pllm_lang.artifacts.replay.one_text import one_text
@@ -65,10 +65,7 @@ def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At
     if len(proofs.moves) < len(evidence.seen) or len(set(evidence.parts)) < len(evidence.parts):
         raise ReplayError("certificate.view", "it has two proofs of one view")
     flows = [
-        [
-            (use, seat, {name for _, name in use.inputs})
-            for use, seat in zip(at.program.uses, at.seats, strict=True)
-        ]
+        [(use, seat, *_flow(use, seat)) for use, seat in zip(at.program.uses, at.seats, strict=True)]
         for at in stages
     ]
     distances: dict[str, Fraction] = {}
@@ -80,7 +77,7 @@ def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At
                 parts.add((place, members))
                 total += _by_parts(at, flows[place], members, proofs)
             else:
-                total += _as_one_text(lock, at.program, place, members, proofs)
+                total += _as_one_text(at, place, members, proofs)
         distances[told(members)] = total
     if proofs.used != proofs.moves.keys() or parts != set(evidence.parts):
         raise ReplayError("certificate.view", "it has proofs of views that the policy does not ask for")
@@ -88,26 +85,37 @@ def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At
     return distances
 
 
-def _by_parts(
-    at: At, flow: list[tuple[Use, Seated, set[str]]], members: tuple[str, ...], proofs: Proofs
-) -> Fraction:
+Step = tuple[AnyUse, Seated | None, set[str], list[tuple[str, p.Holding]]]
+"""A use with its protocol, the values that it takes, and those that it makes with the place where each lies."""
+
+
+def _flow(use: AnyUse, seat: Seated | None) -> tuple[set[str], list[tuple[str, p.Holding]]]:
+    if isinstance(use, Use):
+        gives = {} if seat is None else {one.name: holding for one, holding in seat.gives}
+        return {name for _, name in use.inputs}, [(name, gives[output]) for output, name in use.outputs]
+    there = p.Clear(use.parties)
+    if isinstance(use, Alone):
+        return set(use.inputs), [(name, there) for name in use.results]
+    return {use.value}, [(use.name, there)]
+
+
+def _by_parts(at: At, flow: list[Step], members: tuple[str, ...], proofs: Proofs) -> Fraction:
     """Every protocol by its own proof, each result exact, and nothing in the clear on the way but what is known or allowed."""
     coalition, total = set(members), Fraction(0)
     known = {one.name for one in at.program.inputs if _gets(one.holding, coalition)}
     final = {one.name for one in at.program.outputs if _gets(one.holding, coalition)}
-    seen: dict[int, tuple[Fraction, dict[str, bool]]] = {}
-    for use, seat, takes in flow:
-        if id(seat) not in seen:
-            gets = {one.name: _gets(holding, coalition) for one, holding in seat.gives}
-            seen[id(seat)] = _sees(seat, coalition, proofs), gets
-        distance, gets = seen[id(seat)]
-        if distance:
-            total += distance * use.times
+    distances: dict[int, Fraction] = {}
+    for use, seat, takes, makes in flow:
+        if seat is not None:
+            if id(seat) not in distances:
+                distances[id(seat)] = _sees(seat, coalition, proofs)
+            total += distances[id(seat)] * use.times
         from_known = takes <= known
-        for output, name in use.outputs:
-            if from_known or (gets[output] and name in final):
+        for name, holding in makes:
+            gets = not from_known and _gets(holding, coalition)
+            if from_known or (gets and name in final):
                 known.add(name)
-            elif gets[output]:
+            elif gets:
                 text = f"{told(members)} gets `{name}` on the way, and replay does not see why it may"
                 raise ReplayError("certificate.beyond", text)
     if any(before in known and after not in known for before, after in at.folds):
@@ -138,13 +146,12 @@ def _gets(holding: p.Holding, coalition: set[str]) -> bool:
             return all(coalition & set(piece.holders) for piece in holding.pieces)
 
 
-def _as_one_text(
-    lock: Lock, program: Program, place: int, members: tuple[str, ...], proofs: Proofs
-) -> Fraction:
+def _as_one_text(at: At, place: int, members: tuple[str, ...], proofs: Proofs) -> Fraction:
+    program = at.program
     moves = proofs.take(True, place, members, f"stage `{program.stage}`")
     if len(program.uses) > MAX_USES_AS_ONE_TEXT or program.folded:
         raise ReplayError("certificate.beyond", "the stage is too long to be followed as one text")
-    return proves_view(run(one_text(lock, program)), members, moves)
+    return proves_view(run(one_text(at)), members, moves)
 
 
 def _distances(lock: Lock, policy: Policy, distances: dict[str, Fraction]) -> None:

@@ -20,7 +20,7 @@ from pllm_lang.artifacts.replay.walked import Walked, record
 from pllm_lang.catalog.expr import NOWHERE, Apply, Between, Expr, ListOf, Origin, Ref
 from pllm_lang.catalog.records import Component, Kernel, Operator, ParamSpec
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Bound, ComponentUse, Placement, State
+from pllm_lang.ir.plan import Bound, ComponentUse, Placement, State, Step
 
 SHIPPED = "std."
 """Records of the library are held against it by the command."""
@@ -120,17 +120,28 @@ def _is_placement(place: Placement) -> None:
 def _uses(walked: Walked) -> None:
     seen: set[int] = set()
     for step in walked.every:
-        operator = record(walked, step.operator)
-        if isinstance(operator, Operator) and [name for name, _ in step.params] != [
-            s.name for s in operator.params
-        ]:
-            raise _refuse(f"a step gives `{operator.name}` other parameters than it has")
+        _given_to_operator(walked, step)
         if step.use is not None and id(step.use) not in seen:
             seen.add(id(step.use))
             _use(walked, step.use)
     experiment = walked.lock.documents.experiment
     for _, use in () if experiment is None else experiment.slots:
         _use(walked, use)
+
+
+def _given_to_operator(walked: Walked, step: Step) -> None:
+    """A step that a party does by itself is its operator with just these parameters."""
+    operator = record(walked, step.operator)
+    specs = operator.params if isinstance(operator, Operator) else ()
+    if [name for name, _ in step.params] != [spec.name for spec in specs]:
+        raise _refuse(f"a step gives `{step.operator}` other parameters than it has")
+    formats = len(walked.lock.documents.ir.formats)
+    for spec, (name, value) in zip(specs, step.params, strict=True):
+        word = value.name if isinstance(value, Ref) else ""
+        whose = word[2:].isdecimal() and word == f"%f{int(word[2:])}" and int(word[2:]) < formats
+        kinds = {"boolean": word in ("true", "false"), "word": bool(word), "format": whose}
+        if not kinds.get(spec.kind, True) or not _allows(spec, value):
+            raise ReplayError("certificate.plan", f"`{step.operator}` does not allow this `{name}`")
 
 
 def _use(walked: Walked, use: ComponentUse) -> None:

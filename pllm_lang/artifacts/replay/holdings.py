@@ -9,12 +9,14 @@ import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock, Program
 from pllm_lang.artifacts.replay.refusal import ReplayError
-from pllm_lang.artifacts.replay.walked import Walked, record
+from pllm_lang.artifacts.replay.walked import Walked, form_of, record
 from pllm_lang.catalog.expr import Apply, ListOf, MapOf, Num, Ref
 from pllm_lang.catalog.records import Holding, Policy
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Member, Operand, Placement, Stage
+from pllm_lang.ir.plan import Member, Operand, Placement, Stage, TensorType
 
+OPAQUE = 1 << 64
+"""The ring of a value in the clear whose format has none: a text that takes it has to take it as other numbers."""
 RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 
 
@@ -32,13 +34,11 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Seated(msgspec.Struct, frozen=True):
-    """A protocol with its roles given to parties: what it takes and gives, and where that lies. `parties` are those of the plan;
-    `called` is the name of a local call that it is, or ""."""
+    """A protocol with its roles given to parties: what it takes and gives, and where that lies. `parties` are those of the plan."""
 
     number: int
     component: str
     text: p.Protocol
-    called: str
     roles: dict[str, str]
     parties: frozenset[str]
     takes: tuple[tuple[p.Input, p.Holding], ...]
@@ -46,16 +46,16 @@ class Seated(msgspec.Struct, frozen=True):
 
 
 class At(msgspec.Struct):
-    """A stage under way: `seats` are its uses' protocols, `next` counts the uses taken; `root` leads from an embedded or shown
-    value to the plan's; `members` are those of a family that it begins with; `shown` the parties
-    to which a value was shown for the next step. `calls` gives each name of a local
-    call its operator and parameters; `done` are the steps whose protocol was held against them."""
+    """A stage under way: `seats` are its uses' protocols (None: no text), `next` counts the uses taken; `root` leads from an embedded
+    or shown value to the plan's; `members` are those of a family that it begins with; `shown` the parties to which a value was shown
+    for the next step. `done` are the steps whose protocol was held against them; `alone` gives the types of what parties compute
+    by themselves."""
 
     walked: Walked
     policy: Policy
     program: Program
     stage: Stage
-    seats: list[Seated]
+    seats: list[Seated | None]
     names: dict[str, Held] = {}
     values: dict[int | tuple[int, int], Held] = {}
     root: dict[str, str] = {}
@@ -63,7 +63,7 @@ class At(msgspec.Struct):
     shown: dict[str, frozenset[str]] = {}
     public: dict[str, list[str]] = {}
     members: dict[str, set[int]] = {}
-    calls: dict[str, Any] = {}
+    alone: dict[tuple[int, tuple[str, ...]], tuple[p.TensorType, ...]] = {}
     done: dict[tuple[Any, ...], tuple[bool, list[int | None]]] = {}
     times: int = 1
     folds: list[tuple[str, str]] = []
@@ -86,6 +86,12 @@ def everything_at_one(holding: p.Holding) -> bool:
         return False
     parties = {party for piece in holding.pieces for party in piece.holders}
     return any(all(party in piece.holders for piece in holding.pieces) for party in parties)
+
+
+def in_the_clear(at: At, type_: TensorType) -> p.TensorType:
+    """The type of a value in the clear: residues where its format is in a ring, else one that nothing but calls compute with."""
+    modulus = form_of(at.walked.lock, type_).modulus
+    return p.TensorType(p.Ring(int(modulus) if modulus else OPAQUE), type_.shape)
 
 
 def name_of(at: At, value: int) -> str:

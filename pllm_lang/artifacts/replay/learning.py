@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Lock
+from pllm_lang.artifacts.lock_data import Lock, Use
 from pllm_lang.artifacts.replay.holdings import (
     RESERVED,
     At,
     Held,
-    Seated,
     has_whole,
     held_in,
     holding_of,
     name_of,
     unchanged,
 )
-from pllm_lang.artifacts.replay.local import residue
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.seats import take, wires_of
 from pllm_lang.artifacts.replay.walked import Said, number_of
@@ -25,38 +23,33 @@ from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Output, Placement, Step
 
 
-def shows(at: At) -> bool:
+def shows(at: At, use: Use) -> bool:
     """Whether the next use shows a value, as it is, to parties that take part in the step after."""
-    seat, use = at.seats[at.next], at.program.uses[at.next]
-    return not seat.component and seat.text.name == "disclose" and use.inputs[0][0] == "x"
+    seat = at.seats[at.next]
+    return (
+        seat is not None and not seat.component and seat.text.name == "disclose" and use.inputs[0][0] == "x"
+    )
 
 
-def take_aside(at: At) -> None:
-    """A value embedded where it lies, as a residue of another ring, or shown to parties that may learn it."""
-    use, seat, text = at.program.uses[at.next], at.seats[at.next], at.seats[at.next].text
-    wired, showing = wires_of(at, use, seat), shows(at)
-    if seat.component or len(wired) != 1 or len(use.outputs) != 1 or use.outputs[0][1] in at.names:
+def show(at: At, use: Use) -> None:
+    """A value shown, as it is, to parties that may learn it."""
+    if not shows(at, use):
+        raise at.refuse("it does something that no step of the plan does")
+    use, seat = take(at, use.step)
+    wired, text = wires_of(at, use, seat), seat.text
+    if len(wired) != 1 or len(use.outputs) != 1 or use.outputs[0][1] in at.names:
         raise at.refuse("it does something that no step of the plan does")
     before, name, (output, holding) = wired[0], use.outputs[0][1], seat.gives[0]
-    take(at, use.step)
-    known = before.known
-    if showing:
-        plain = all(isinstance(line, p.Send | p.Assign) for line in text.body) and unchanged(text)
-        if not plain or not isinstance(before.holding, p.Clear) or not isinstance(holding, p.Clear):
-            raise at.refuse("what is shown is no value in the clear")
-        known |= set(holding.parties)
-        at.shown[name] = known - before.known
-    else:
-        moved = use.step != -1 or output.type.shape != before.type.shape
-        if moved or isinstance(before.holding, p.Shared) or seat.called != residue(output.type.number):
-            raise at.refuse("it changes a value that no step of the plan changes")
-        if before.name in at.shown:
-            at.shown[name] = at.shown.pop(before.name)
+    plain = all(isinstance(line, p.Send | p.Assign) for line in text.body) and unchanged(text)
+    if not plain or not isinstance(before.holding, p.Clear) or not isinstance(holding, p.Clear):
+        raise at.refuse("what is shown is no value in the clear")
+    known = before.known | set(holding.parties)
+    at.shown[name] = known - before.known
     at.root[name] = at.root.get(before.name, before.name)
     at.names[name] = Held(name, output.type, holding, known)
 
 
-def asks_revealed(at: At, step: Step, said: Said, wired: list[Held], seat: Seated) -> None:
+def asks_revealed(at: At, step: Step, said: Said, wired: list[Held], parties: frozenset[str]) -> None:
     """A component's record says which operands it reveals; who is shown one knows it, or may learn it by its name (a member's is
     its family's) or, where it chooses rows, as `indices`."""
     reveals = () if said.component is None else said.component.reveals
@@ -64,7 +57,7 @@ def asks_revealed(at: At, step: Step, said: Said, wired: list[Held], seat: Seate
         return
     learns = at.policy.learns
     for word in set(reveals) - {spec.name for spec in said.operator.operands}:
-        if any(word not in learns.get(party, ()) for party in seat.parties):
+        if any(word not in learns.get(party, ()) for party in parties):
             text = f"`{word}` is revealed, and the policy does not let it be learnt"
             raise ReplayError("certificate.program", text)
     if not at.shown.keys() <= {held.name for held in wired}:
@@ -124,7 +117,8 @@ def pattern_learnt(lock: Lock, policy: Policy) -> None:
     asked = ["lengths", *(("stages", "stop") if len(plan.stages) > 1 else ())]
     for party in policy.parties:
         takes_part = any(
-            lock.documents.protocols[use.protocol].component
+            isinstance(use, Use)
+            and lock.documents.protocols[use.protocol].component
             and party in {q for _, q in use.roles}
             and len(use.roles) > 1
             for program in lock.documents.programs

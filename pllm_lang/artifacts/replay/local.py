@@ -1,4 +1,4 @@
-"""Replay: a step that parties do by themselves is just that step: by name and parameters, or the same move of entries."""
+"""Replay: a step on shares that nobody sends anything for is the same move of entries on every piece."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.derive import bind
 from pllm_lang.artifacts.replay.holdings import At, Seated
-from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref, Text
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, Ref
 from pllm_lang.catalog.records import Operator
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Step
@@ -18,25 +18,15 @@ from pllm_lang.ir.plan import Step
 RANK = " rank"
 
 
-def residue(number: p.Number) -> str:
-    """What it is called to take a value as a number of this kind."""
-    if isinstance(number, p.Integer):
-        return f"integer{number.bits}"
-    bits = number.modulus.bit_length() - 1
-    return f"raw{bits}" if number.modulus == 1 << bits else f"raw modulo {number.modulus}"
+def moved_alike(at: At, step: Step, operator: Operator, seat: Seated) -> None:
+    """The text moves entries as the step's operator does, and each result is said to be that move; ReplayError otherwise.
 
-
-def by_itself(at: At, step: Step, operator: Operator, seat: Seated) -> bool:
-    """A step that parties do by themselves: a call by name, one name for one operator and its parameters, or the same move of
-    entries on every piece: then True, and its operands have to lie alike in pieces."""
+    Its operands have to lie alike in pieces, which the caller asks of each use."""
     text = seat.text
     if any(not isinstance(line, p.Assign) for line in text.body):
-        raise at.refuse("a step in the clear sends or draws something")
+        raise at.refuse("a step on shares sends or draws something")
     if step.party and set(seat.roles.values()) != {step.party}:
         raise at.refuse(f"a step runs elsewhere than at `{step.party}`")
-    if all(isinstance(line.value, p.Call) for line in text.body if isinstance(line, p.Assign)):
-        _called(at, step, operator, seat)
-        return False
     names = t.Names()
     for spec, given in zip(operator.operands, text.inputs, strict=True):
         shape = tuple(dim for dim in given.type.shape if isinstance(dim, int))
@@ -52,45 +42,6 @@ def by_itself(at: At, step: Step, operator: Operator, seat: Seated) -> bool:
         for output, spec in zip(text.outputs, operator.results, strict=True)
     ):
         raise at.refuse("a step on shares is more than its move of entries")
-    return True
-
-
-def _called(at: At, step: Step, operator: Operator, seat: Seated) -> None:
-    """The operator with its parameters, by a name that stands for nothing else in the stage."""
-    params = ", ".join(f"{name}={_written(at, value)}" for name, value in step.params)
-    name = operator.name if operator.module.startswith("std.") else step.operator
-    name = f"{name}[{params}]" if params else name
-    meant = step.operator, step.params
-    if seat.called != name or at.calls.setdefault(name, meant) != meant:
-        raise at.refuse(f"a step in the clear is not `{name}` of its operands")
-
-
-def _written(at: At, value: Expr) -> str:
-    match value:
-        case Ref(name=name) if name.startswith("%f"):
-            formats = at.walked.lock.documents.ir.formats
-            own = formats[int(name[2:])].name
-            return own if sum(form.name == own for form in formats) == 1 else f"{own}{name}"
-        case Ref(name=name):
-            return name
-        case Text(value=written) | Num(value=written):
-            return written
-        case ListOf(items=items):
-            return "[" + ", ".join(_plainly(one) for one in items) + "]"
-        case _:
-            return _plainly(value)
-
-
-def _plainly(value: Expr) -> str:
-    match value:
-        case Ref(name=name):
-            return name
-        case Text(value=written) | Num(value=written):
-            return written
-        case ListOf(items=items):
-            return "[" + ", ".join(map(_plainly, items)) + "]"
-        case _:
-            return msgspec.json.encode(value).decode()
 
 
 def _substituted(value: Expr) -> list[n.Number] | n.Number | None:

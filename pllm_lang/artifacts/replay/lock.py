@@ -107,7 +107,7 @@ def _replayed(lock: Lock) -> Replayed:
     expected |= judged_components(walked) | counted(walked, runs) | fitting(walked) | independent(walked)
     walked.told |= {one for one in placed if one[0] == "placement.assumption"}
     expected |= assured(walked)
-    stated = {_claim(duty) for duty in lock.documents.certificate.duties}
+    stated = {one for duty in lock.documents.certificate.duties for one in _claims(duty)}
     for code, about, part in sorted(expected ^ stated):
         missing = (code, about, part) in expected
         what = "leaves out" if missing else "claims, and the plan does not owe,"
@@ -139,11 +139,11 @@ def _replayed(lock: Lock) -> Replayed:
 _PARTS = {"bounds.requirement": "requires"}
 
 
-def _claim(duty: Duty) -> Found:
+def _claims(duty: Duty) -> list[Found]:
     """A budget of failures is about all of the plan, whichever step a certificate says fails most."""
     if duty.code == "bounds.failure":
-        return duty.code, -1, ""
-    return duty.code, duty.about, duty.part
+        return [(duty.code, -1, "")]
+    return [(duty.code, about, duty.part) for about in duty.about]
 
 
 def _word_of(lock: Lock) -> Iterator[str]:
@@ -196,7 +196,9 @@ def _outputs(lock: Lock, walked: Walked) -> None:
 def _assumed(lock: Lock, owed: set[tuple[str, int, str]]) -> None:
     """What is taken for granted is listed, all of it: what obligations of bounds and protocols rest on is worked out here."""
     certificate = lock.documents.certificate
-    own = {(duty.code, duty.about, one) for duty in certificate.duties for one in duty.assumed}
+    own = {
+        (duty.code, about, one) for duty in certificate.duties for one in duty.assumed for about in duty.about
+    }
     for code, about, text in sorted(owed ^ own):
         what = "does not say" if (code, about, text) in owed else "says, and nothing rests on it,"
         raise ReplayError("certificate.assumed", f"`{code}` of value {about} {what} that it assumes: {text}")

@@ -12,6 +12,7 @@ from math import prod
 
 import msgspec
 
+from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, defects_at, given_kernels, words
@@ -176,7 +177,8 @@ def _reads(sizes: Sizes, party: str, call: Call, place: int) -> bool:
     walked = sizes.walked
     if not walked.texts:
         protocols = walked.lock.documents.protocols
-        uses = [use for program in walked.lock.documents.programs for use in program.uses]
+        programs = walked.lock.documents.programs
+        uses = [use for program in programs for use in program.uses if isinstance(use, Use)]
         walked.texts |= {use.step: use.protocol for use in uses if protocols[use.protocol].component}
     text = walked.texts.get(walked.number[id(call.step)])
     if text is None or call.step.use is None:

@@ -14,6 +14,7 @@ from typing import cast
 
 import msgspec
 
+from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay.budget import PREPARATION, runs_of, tokens_of_budget, undetected_rows, whole
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.run import Run
@@ -98,7 +99,7 @@ def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need
     burnt = [_burnt(walked, text.component, run) for text, run in zip(documents.protocols, runs, strict=True)]
     for place, program in enumerate(documents.programs):
         within = runs_of(place, len(documents.programs), experiment)
-        for use in program.uses:
+        for use in (one for one in program.uses if isinstance(one, Use)):
             key = documents.protocols[use.protocol].component
             for one in burnt[use.protocol]:
                 makers = frozenset(dict(use.roles)[role] for role in one.roles)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from pllm_lang.artifacts.lock_data import Certificate, Lock, Program
+from pllm_lang.artifacts.lock_data import Certificate, Lock, Use
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Node, Plan, Repeat, Step
@@ -24,10 +24,11 @@ def is_there_once(lock: Lock) -> None:
     ]
     given += [thing for program in documents.programs for thing in (*program.inputs, *program.outputs)]
     _distinct("a holder", *_holders(given))
-    used = {use.protocol for program in documents.programs for use in program.uses}
+    uses = [use for program in documents.programs for use in program.uses if isinstance(use, Use)]
+    used = {use.protocol for use in uses}
     if used != set(range(len(documents.protocols))):
         raise ReplayError("lock.form", "it holds a protocol that nobody runs")
-    _wired_once(documents.programs)
+    _wired_once(uses)
     if experiment is not None and experiment.deployment is not None:
         _distinct("a host", [party for party, _ in experiment.deployment.hosts])
 
@@ -38,8 +39,11 @@ def _distinct(what: str, *lists: Sequence[Hashable]) -> None:
 
 
 def _said_once(certificate: Certificate) -> None:
-    _distinct("a statement", certificate.met, certificate.duties)
-    several = [duty.assumed for duty in certificate.duties if len(duty.assumed) > 1]
+    duties = certificate.duties
+    _distinct("a statement", certificate.met, [(duty.code, duty.part, duty.assumed) for duty in duties])
+    if any(list(duty.about) != sorted(set(duty.about)) or not duty.about for duty in duties):
+        raise ReplayError("lock.form", "an obligation is about nothing, or about one value twice")
+    several = [duty.assumed for duty in duties if len(duty.assumed) > 1]
     if any(list(assumed) != sorted(set(assumed)) for assumed in several):
         raise ReplayError("lock.form", "an assumption is there twice")
 
@@ -69,8 +73,8 @@ def _holders(things: Iterable[p.Input | p.Output]) -> Iterator[tuple[str, ...]]:
             yield from (piece.holders for piece in thing.holding.pieces)
 
 
-def _wired_once(programs: tuple[Program, ...]) -> None:
+def _wired_once(uses: list[Use]) -> None:
     """Each name of a protocol once in a use."""
-    for use in (use for program in programs for use in program.uses):
+    for use in uses:
         if len(dict(use.inputs)) < len(use.inputs) or len(dict(use.outputs)) < len(use.outputs):
             raise ReplayError("lock.form", "an operand is there twice")

@@ -6,17 +6,24 @@ from typing import Any, cast
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Lock, Program
-from pllm_lang.artifacts.replay.holdings import placed_at
+from pllm_lang.artifacts.lock_data import Alone, Embed
+from pllm_lang.artifacts.replay.holdings import At, placed_at
+from pllm_lang.artifacts.replay.run import HIDDEN
 from pllm_lang.ir import protocol as p
 
 
-def one_text(lock: Lock, program: Program) -> p.Protocol:
-    """The stage as one protocol: every name of a use under the number of the use, every wire a step where the value lies."""
+def one_text(at: At) -> p.Protocol:
+    """The stage as one protocol: every name of a use under the number of the use, every wire a step where the value lies. A stage
+    that was followed: what parties do by themselves is a call of the step's operator."""
     body: list[p.Statement] = []
+    program, lock = at.program, at.walked.lock
     have = {one.name: one.holding for one in program.inputs}
     ideal: dict[str, p.Party] = {}
     for number, use in enumerate(program.uses):
+        if isinstance(use, Alone | Embed):
+            body += _calls(at, use)
+            have |= dict.fromkeys(_made(use), p.Clear(use.parties))
+            continue
         text, roles = lock.documents.protocols[use.protocol].protocol, dict(use.roles)
         ideal |= {
             roles[one.name]: msgspec.structs.replace(one, name=roles[one.name])
@@ -41,6 +48,28 @@ def one_text(lock: Lock, program: Program) -> p.Protocol:
     return p.Protocol(
         f"stage {program.stage}", tuple(parties.values()), program.inputs, program.outputs, tuple(body)
     )
+
+
+def _made(use: Alone | Embed) -> tuple[str, ...]:
+    return use.results if isinstance(use, Alone) else (use.name,)
+
+
+def _calls(at: At, use: Alone | Embed) -> list[p.Statement]:
+    """Each party calls it; equal operators with equal parameters are one function, and nothing else has its name."""
+    if isinstance(use, Alone):
+        step = at.walked.every[use.step]
+        name, inputs = f"{step.operator} {msgspec.json.encode(step.params).decode()}", use.inputs
+    else:
+        name, inputs = "", (use.value,)
+    return [
+        p.Assign(
+            party,
+            made,
+            p.Call(f"{HIDDEN}{place} {name}", tuple(map(p.Ref, inputs)), at.names[made].type),
+        )
+        for place, made in enumerate(_made(use))
+        for party in use.parties
+    ]
 
 
 def _wires(

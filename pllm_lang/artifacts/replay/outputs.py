@@ -19,6 +19,13 @@ def proves_outputs(out: Run) -> None:
             continue
         meaning = evaluate(output.meaning, lambda name: out.values[name])
         got = _recombined(out, output)
+        number = output.type.number
+        if (got.modulus, got.shape) != (
+            number.modulus if isinstance(number, p.Ring) else 0,
+            output.type.shape,
+        ):
+            text = f"`{output.name}` is computed in another ring or shape than its type says"
+            raise ReplayError("certificate.meaning", text, out.protocol.name)
         exact = (
             got.key() == meaning.key()
             if not output.scale_bits and not output.error

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import msgspec
 
+from pllm_lang.artifacts.lock_data import Alone, AnyUse, Embed, Use
+from pllm_lang.artifacts.replay.alone import alone, embed
 from pllm_lang.artifacts.replay.assuming import owed_of_programs
 from pllm_lang.artifacts.replay.coalitions import views_of_stages
 from pllm_lang.artifacts.replay.holdings import (
@@ -21,6 +23,7 @@ from pllm_lang.artifacts.replay.holdings import (
     has_whole,
     held_in,
     holding_of,
+    in_the_clear,
     index_in,
     is_boolean,
     name_of,
@@ -33,19 +36,18 @@ from pllm_lang.artifacts.replay.learning import (
     only_allowed,
     pattern_learnt,
     put_out,
+    show,
     shows,
-    take_aside,
 )
-from pllm_lang.artifacts.replay.local import by_itself
+from pllm_lang.artifacts.replay.local import moved_alike
 from pllm_lang.artifacts.replay.meanings import by_component, in_range
 from pllm_lang.artifacts.replay.outputs import proves_outputs
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.run import Run, run, sized
 from pllm_lang.artifacts.replay.seats import seats_of, take, wires_of
-from pllm_lang.artifacts.replay.silent import local_call
 from pllm_lang.artifacts.replay.walked import Said, Walked, component_key, counted_turn, number_of, value_of
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Input, Member, Node, Repeat, StateWrite, Step
+from pllm_lang.ir.plan import Input, Member, Node, Repeat, StateWrite, Step, TensorType
 
 
 def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
@@ -70,17 +72,15 @@ def follow(walked: Walked) -> tuple[set[tuple[str, int, str]], list[Run]]:
         )
     if [one.stage for one in programs] != [stage.name for stage in lock.documents.ir.stages]:
         raise ReplayError("certificate.program", "the programs are not those of the plan's stages")
-    called = [local_call(text.protocol) for text in lock.documents.protocols]
     stages = [
-        At(walked, policy, program, stage, seats_of(walked, policy, program, called))
+        At(walked, policy, program, stage, seats_of(walked, policy, program))
         for program, stage in zip(programs, lock.documents.ir.stages, strict=True)
     ]
     for text in lock.documents.protocols:
         sized(text.protocol.name, text.protocol.inputs, text.protocol.outputs)
     for at in stages:
         _stage(at)
-    texts = zip(lock.documents.protocols, called, strict=True)
-    runs = [Run(text.protocol) if silent else _proved(text.protocol) for text, silent in texts]
+    runs = [_proved(text.protocol) for text in lock.documents.protocols]
     distances = views_of_stages(lock, policy, runs, stages)
     pattern_learnt(lock, policy)
     shared = {one for at in stages for one in at.assumed}
@@ -167,7 +167,7 @@ def _begins(
     name = name_of(at, value) if member is None else f"{name_of(at, value)}[{member}]"
     found = at.names.get(name)
     alike = found is not None and found.holding == holding and found.lives == lives
-    if found is None or not alike or found.type.shape != at.walked.values[value].type.shape:
+    if found is None or not alike or not _is_of(at, found, at.walked.values[value].type):
         raise at.refuse(f"it does not begin with `{name}` as the plan does")
     held = msgspec.structs.replace(found, known=known)
     at.names[name] = held
@@ -177,6 +177,13 @@ def _begins(
     in_range(at, held.bits, start.type, start.fact.range, name)
     if isinstance(held.holding, p.Public):
         at.public.setdefault(name.split("'", maxsplit=1)[0], []).append(name)
+
+
+def _is_of(at: At, held: Held, type_: TensorType) -> bool:
+    """Whether it has a type that a value of the plan's type begins with: pieces may be of any ring."""
+    if isinstance(held.holding, p.Shared):
+        return held.type.shape == type_.shape
+    return held.type == in_the_clear(at, type_)
 
 
 def _input(at: At, given: Input) -> None:
@@ -256,9 +263,11 @@ def _state(held: Held) -> tuple[object, ...]:
 def _step(at: At, step: Step) -> None:
     """The step's use, after those that show or embed what it takes. That a protocol is the step's is asked once of the two: it is
     nothing that another turn changes (`reach` and `errors` are of all turns)."""
-    number = at.walked.number[id(step)]
-    while at.next < len(at.program.uses) and (at.program.uses[at.next].step != number or shows(at)):
-        take_aside(at)
+    number, said = at.walked.number[id(step)], at.walked.said[step.operator, component_key(step)]
+    use = _after_others(at, number)
+    if isinstance(use, Alone):
+        alone(at, step, number, said, use)
+        return
     use, seat = take(at, number)
     operands, wired = list[Held](), wires_of(at, use, seat)
     for held, operand in zip(wired, step.operands, strict=True):
@@ -268,7 +277,6 @@ def _step(at: At, step: Step) -> None:
         if held.bits:
             start = value_of(at.walked, operand)
             in_range(at, held.bits, start.type, start.fact.range, held.name)
-    said = at.walked.said[step.operator, component_key(step)]
     own = said.component is not None and said.component.protocol is not None and step.use is not None
     key = number, id(seat), tuple([held.frac for held in operands])
     if key not in at.done:
@@ -278,7 +286,7 @@ def _step(at: At, step: Step) -> None:
         len({held.holding for held in operands}) != 1 or not isinstance(operands[0].holding, p.Shared)
     ):
         raise at.refuse("a step on shares is more than its move of entries")
-    asks_revealed(at, step, said, wired, seat)
+    asks_revealed(at, step, said, wired, seat.parties)
     known, names = who_knows(at, operands), dict(use.outputs)
     if len(names) != len(step.results):
         raise at.refuse("a use has other results than its step")
@@ -288,6 +296,19 @@ def _step(at: At, step: Step) -> None:
         if made.name in at.names:
             raise at.refuse(f"`{made.name}` is made twice")
         at.names[made.name] = at.values[result] = arrives(at, result, made) if own else made
+
+
+def _after_others(at: At, number: int) -> AnyUse | None:
+    """The next use, after those that show or embed what it takes."""
+    while at.next < len(at.program.uses):
+        use = at.program.uses[at.next]
+        if isinstance(use, Embed):
+            embed(at, use)
+        elif isinstance(use, Use) and (use.step != number or shows(at, use)):
+            show(at, use)
+        else:
+            return use
+    return None
 
 
 def _is_that(
@@ -303,6 +324,6 @@ def _is_that(
         if output.type.shape != type_.shape and not is_boolean(holding):
             raise at.refuse("a result has another shape than the plan says")
     if not own:
-        moves = by_itself(at, step, said.operator, seat)
-        return moves, [operands[0].frac if moves and operands else None for _ in step.results]
+        moved_alike(at, step, said.operator, seat)
+        return True, [operands[0].frac if operands else None for _ in step.results]
     return False, by_component(at, step, said, seat, operands)

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import CERTIFICATE, LOCK, Lock, Program
+from pllm_lang.artifacts.lock_data import CERTIFICATE, LOCK, Lock, Program, Use
 from pllm_lang.artifacts.lock_documents import LARGEST, canonical, safe
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.records import AnyRecord
@@ -206,7 +206,7 @@ def _parties(program: Program, uses: list[msgspec.Raw]) -> dict[str, str]:
     """What each party runs: the uses in which it has a role."""
     own: dict[str, list[msgspec.Raw]] = {party.name: [] for party in program.parties}
     for use, text in zip(program.uses, uses, strict=True):
-        for who in own.keys() & {who for _, who in use.roles}:
+        for who in own.keys() & ({who for _, who in use.roles} if isinstance(use, Use) else {*use.parties}):
             own[who].append(text)
     stage = _spelled(program.stage)
     return {who: digest("program", _array(stage, _spelled(who), _array(*mine))) for who, mine in own.items()}

@@ -14,20 +14,23 @@ IDEAL = "ideal "
 """Begins the names of primitives that take part in a stage."""
 
 
-def seats_of(walked: Walked, policy: Policy, program: Program, called: list[str]) -> list[Seated]:
-    """For each use its protocol; uses of one in the same roles share it. `called` names the texts that are local calls."""
+def seats_of(walked: Walked, policy: Policy, program: Program) -> list[Seated | None]:
+    """For each use its protocol, None where it has none; uses of one in the same roles share it."""
     found: dict[tuple[int, tuple[tuple[str, str], ...]], Seated] = {}
-    out: list[Seated] = []
+    out: list[Seated | None] = []
     for use in program.uses:
+        if not isinstance(use, Use):
+            out.append(None)
+            continue
         key = use.protocol, use.roles
         seat = found.get(key)
         if seat is None:
-            seat = found[key] = _seated(walked, policy, program, use, called)
+            seat = found[key] = _seated(walked, policy, program, use)
         out.append(seat)
     return out
 
 
-def _seated(walked: Walked, policy: Policy, program: Program, use: Use, called: list[str]) -> Seated:
+def _seated(walked: Walked, policy: Policy, program: Program, use: Use) -> Seated:
     protocols = walked.lock.documents.protocols
 
     def refuse(message: str) -> ReplayError:
@@ -51,19 +54,20 @@ def _seated(walked: Walked, policy: Policy, program: Program, use: Use, called: 
         if everything_at_one(holding):
             raise refuse(f"`{thing.name}` of `{text.name}` is shared, and a party has every piece")
     parties = frozenset(party for party in roles.values() if not party.startswith(IDEAL))
-    return Seated(use.protocol, component, text, called[use.protocol], roles, parties, takes, gives)
+    return Seated(use.protocol, component, text, roles, parties, takes, gives)
 
 
 def take(at: At, step: int) -> tuple[Use, Seated]:
     """The next use, which is one of this step (-1: of none), as often as the plan runs it here."""
-    if at.next >= len(at.program.uses) or at.program.uses[at.next].step != step:
+    use, seat = (at.program.uses[at.next], at.seats[at.next]) if at.next < len(at.seats) else (None, None)
+    if not isinstance(use, Use) or seat is None or use.step != step:
         raise at.refuse("the plan has a step here that the program does not run")
-    if at.program.uses[at.next].times != at.times:
+    if use.times != at.times:
         raise at.refuse(f"a step runs {at.times} times")
-    if len(at.program.uses[at.next].outputs) != len(at.seats[at.next].gives):
+    if len(use.outputs) != len(seat.gives):
         raise at.refuse("a use has other results than its protocol")
     at.next += 1
-    return at.program.uses[at.next - 1], at.seats[at.next - 1]
+    return use, seat
 
 
 def wires_of(at: At, use: Use, seat: Seated) -> list[Held]:
