@@ -277,7 +277,7 @@ def _call(settings: Settings, paths: Sequence[str], switches: Switches) -> Call:
     sought = [folder for folder in map(searched, paths) if folder]
     watched = [one for folder in sought for one in folders_under(folder, settings.root, exclude)]
     if not switches.no_dependents and not all(map(os.path.isdir, paths)):
-        changed = with_dependents(files, settings.root, exclude)
+        changed = with_dependents(files, settings.root, exclude, below=settings.marked)
         return Call(settings, tuple(changed.wanted), tuple({*watched, *changed.looked_at}), named=files)
     return Call(settings, files, tuple(watched), named=files)
 
