@@ -80,6 +80,7 @@ class UnderWay:
         self.shared_state = -1
         self.reached: dict[int, Interval | None] = {}
         self.incomplete = False
+        self.called: dict[str, tuple[str, tuple[tuple[str, Expr], ...]]] = {}
         self.results = {(output.value, party) for output in stage.outputs for party in output.to}
 
     # ---- names ----
