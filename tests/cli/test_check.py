@@ -157,6 +157,8 @@ def test_warnings_can_be_left_out_and_errors_cannot(folder: Path) -> None:
     assert pllm(folder, "check", "--ignore", "names", "warned.pllm").returncode == 0
     assert pllm(folder, "check", "--ignore", "names.unused", "warned.pllm").returncode == 0
     assert pllm(folder, "check", "--select", "syntax", "warned.pllm").returncode == 0
+    assert pllm(folder, "check", "--select", "syntax,names.unused", "warned.pllm").returncode == 1
+    assert pllm(folder, "check", "--ignore", "syntax, names.unused", "warned.pllm").returncode == 0
 
 
 @pytest.mark.parametrize(
