@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from pllm_lang.text.json_text import json_text
+
 SCHEMA = "pllm.lang.cost.v1"
 
 
@@ -111,4 +113,4 @@ def summed(parts: Iterable[tuple[Amount, int]]) -> Amount:
 
 def document(report: CostReport) -> bytes:
     """The report as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2)
+    return json_text(report).encode()

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from pllm_lang.text.json_text import json_text
+
 SCHEMA = "pllm.lang.coverage.v1"
 
 Aspect = Literal[
@@ -63,4 +65,4 @@ def count(coverage: Coverage, level: Level) -> int:
 
 def document(coverage: Coverage) -> bytes:
     """The report as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(coverage), indent=2)
+    return json_text(coverage).encode()

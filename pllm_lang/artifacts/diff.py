@@ -22,6 +22,7 @@ from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import exact
 from pllm_lang.ir.plan import Step
 from pllm_lang.ir.walk import nodes
+from pllm_lang.text.json_text import json_text
 from pllm_lang.text.visible import visible
 from pllm_lang.verify.numbers import log2_text, shown
 from pllm_lang.verify.protocol.composed_cost import cost_of_composition
@@ -283,4 +284,4 @@ def as_text(first: str, second: str, changes: tuple[Change, ...]) -> str:
 def as_json(first: str, second: str, changes: tuple[Change, ...]) -> str:
     weaker = any(one.weaker for one in changes)
     document = {"schema": SCHEMA, "first": first, "second": second, "weaker": weaker, "changes": changes}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    return json_text(document)

@@ -14,6 +14,7 @@ import msgspec
 from pllm_lang.cli.baseline import read_baseline, split, write_baseline
 from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.cli.checking import Checked, Spread, check_files
+from pllm_lang.cli.codes import codes_in
 from pllm_lang.cli.config import BadConfigError
 from pllm_lang.cli.discover import SUFFIX, mentioned_files
 from pllm_lang.cli.formats import formats
@@ -169,8 +170,8 @@ def chosen_of(call: Call, findings: Iterable[Finding], wanted: Wanted) -> Iterat
 
 
 def _matches(code: str, wanted: Sequence[str]) -> bool:
-    names = [name.strip() for given in wanted for name in given.split(",")]
-    return any(code == name or code.startswith(name + ".") for name in names if name)
+    names = (name for given in wanted for name in codes_in(given))
+    return any(code == name or code.startswith(name + ".") for name in names)
 
 
 def _read(done: Iterable[tuple[Call, Found]], wanted: Wanted) -> Iterator[str]:

@@ -51,7 +51,11 @@ def _unknown_command(name: str, known: Sequence[str]) -> str:
     return f"there is no command `{name}`.{hint}"
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+EPILOG = """Begin with `pllm init`, which writes a first plan; `pllm COMMAND --help` says more of a command. The exit status is 0,
+1 where something was found or refused, 2 where the call or the environment is wrong."""
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @click.version_option(__version__, prog_name="pllm-lang")
 def app() -> None:
     """Check, format and explain plans for private LLM inference."""

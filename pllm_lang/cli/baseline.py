@@ -15,6 +15,7 @@ import msgspec
 from pllm_lang.cli.told import Hidden
 from pllm_lang.cli.writing import replace_text
 from pllm_lang.text.finding import Finding, Severity
+from pllm_lang.text.json_text import json_text
 from pllm_lang.text.order import arrange
 from pllm_lang.text.regular_file import Unreadable, read_bytes
 
@@ -79,8 +80,7 @@ def write_baseline(path: str, findings: Iterable[Finding]) -> int:
     """Write all warnings and notes; how many. Raises OSError."""
     counted = Counter(_key(finding, path) for finding in arrange(findings) if _can_hide(finding))
     entries = tuple(Entry(*key, counted[key]) for key in sorted(counted))
-    encoded = msgspec.json.format(msgspec.json.encode(Document(SCHEMA, entries)), indent=2)
-    replace_text(path, encoded.decode() + "\n")
+    replace_text(path, json_text(Document(SCHEMA, entries)) + "\n")
     return counted.total()
 
 

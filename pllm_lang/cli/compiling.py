@@ -19,7 +19,7 @@ from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
 from pllm_lang.cli.checking import Checked
-from pllm_lang.cli.naming import NoSuchPlanError, checked_file, split_target
+from pllm_lang.cli.naming import checked_file, not_chosen, split_target
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.resolve.modules import Project
 from pllm_lang.text.finding import Finding, Severity
@@ -74,11 +74,7 @@ def _report(checked: Checked, path: str, name: str) -> PlanReport | None:
         return found[0]
     if not checked.reports and any(f.severity is Severity.ERROR for f in checked.findings):
         return None
-    known = ", ".join(r.name for r in checked.reports) or "none"
-    if name or not checked.reports:
-        asked = f"a plan or experiment `{name}`" if name else "a plan"
-        raise NoSuchPlanError(f"{path} does not hold {asked}; it holds: {known}")
-    raise NoSuchPlanError(f"{path} holds {known}; name one, as in {path}:{checked.reports[0].name}")
+    raise not_chosen(path, name, [r.name for r in checked.reports])
 
 
 def _why_not(checked: Checked, report: PlanReport | None) -> str:

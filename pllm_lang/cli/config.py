@@ -1,7 +1,8 @@
 """Configuration: `pllm.toml`, or `[tool.pllm]` of `pyproject.toml`, of the nearest folder that has one.
 
-Gives the project root as well: the folder of that file, else of `.git`, else the folder itself. Nothing here
-can weaken a verdict: `select`, `ignore` and `exclude` touch warnings, notes and the files looked at.
+Gives the project root as well: the folder of that file, else of `.git`, else the folder itself, which then is a
+project of its own files and of nothing below. Nothing here can weaken a verdict: `select`, `ignore` and `exclude` touch
+warnings, notes and the files looked at.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """`read` lists every file whose content or absence decided this."""
+    """`read` lists every file whose content or absence decided this; `marked` says that something marks the root."""
 
     root: str
     config: Config
     read: tuple[str, ...]
+    marked: bool = True
 
 
 class BadConfigError(Exception):
@@ -56,7 +58,7 @@ def find_settings(start: str) -> Settings:
             read.append(head if os.path.isfile(head) else git)
         parent = os.path.dirname(folder)
         if parent == folder:
-            return Settings(fallback or os.path.abspath(start), Config(), tuple(read))
+            return Settings(fallback or os.path.abspath(start), Config(), tuple(read), marked=bool(fallback))
         folder = parent
 
 

@@ -110,10 +110,26 @@ def _walk(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterat
 
 def _under(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterable[str]:
     for base, names in _walk(folder, root, spec):
-        for name in sorted(names):
-            path = os.path.join(base, name)
-            if name.endswith(SUFFIX) and not _excluded(path, root, spec):
-                yield os.path.normpath(path)
+        yield from _plans_of(base, names, root, spec)
+
+
+def _beside(folder: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> Iterable[str]:
+    """The same of a folder alone; of one that cannot be read, nothing."""
+    try:
+        with os.scandir(folder) as found:
+            names = [one.name for one in found if not one.is_dir(follow_symlinks=False)]
+    except OSError:
+        return ()
+    return _plans_of(folder, names, root, spec)
+
+
+def _plans_of(
+    base: str, names: Iterable[str], root: str, spec: pathspec.GitIgnoreSpec | None
+) -> Iterator[str]:
+    for name in sorted(names):
+        path = os.path.join(base, name)
+        if name.endswith(SUFFIX) and not _excluded(path, root, spec):
+            yield os.path.normpath(path)
 
 
 def _excluded(path: str, root: str, spec: pathspec.GitIgnoreSpec | None) -> bool:
@@ -132,13 +148,16 @@ class Dependents(msgspec.Struct, frozen=True):
     looked_at: list[str]
 
 
-def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -> Dependents:
+def with_dependents(
+    changed: Sequence[str], root: str, exclude: Sequence[str], below: bool = True
+) -> Dependents:
     """`changed` plan files and every plan file under `root` that depends on a changed file, directly or through others.
 
-    `changed` may hold files that are no plans (a model config, a facts file): only their dependents are given.
+    `changed` may hold files that are no plans (a model config, a facts file): only their dependents are given. Without
+    `below`, those are sought in `root` itself: a folder that nothing marks as a project may have anything below it.
     """
     spec = _patterns(exclude)
-    project = list(_under(root, root, spec))
+    project = list(_under(root, root, spec) if below else _beside(root, root, spec))
     users = _users_by_file(project)
     wanted = {os.path.abspath(path): path for path in changed}
     queue = list(wanted)
@@ -149,7 +168,7 @@ def with_dependents(changed: Sequence[str], root: str, exclude: Sequence[str]) -
                 queue.append(user)
     return Dependents(
         sorted(_text_name(path) for path in wanted.values() if path.endswith(SUFFIX)),
-        [*project, *folders_under(root, root, exclude)],
+        [*project, *(folders_under(root, root, exclude) if below else (root,))],
     )
 
 

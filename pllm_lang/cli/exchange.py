@@ -16,7 +16,7 @@ import msgspec
 from pllm_lang.catalog.load import Opened, open_project
 from pllm_lang.catalog.records import Record
 from pllm_lang.cli.config import find_settings
-from pllm_lang.cli.naming import NoSuchPlanError, split_target
+from pllm_lang.cli.naming import NoSuchPlanError, not_chosen, split_target
 from pllm_lang.interchange.decoder.plan import SCHEMA as PLAN_SCHEMA
 from pllm_lang.interchange.decoder.plan import Workload
 from pllm_lang.interchange.decoder.record import config_path, decoder_plan_of_record
@@ -77,8 +77,7 @@ def _record(opened: Opened, path: str, name: str) -> Record:
     }
     if name in found or (not name and len(found) == 1):
         return found[name] if name else next(iter(found.values()))
-    asked = f"an experiment or model `{name}`" if name else "one experiment or model"
-    raise NoSuchPlanError(f"{path} does not hold {asked}; it holds: {', '.join(found) or 'none'}")
+    raise not_chosen(path, name, [*found], "experiment or model")
 
 
 def _experiment(opened: Opened, record: Record, format: str, *, lossy: bool) -> Exchanged:
@@ -124,6 +123,7 @@ def _export_help(fault: InterchangeError) -> str:
 
 
 _HELPS = {
+    "plan": "export an experiment with `model:` in place of `plan:`; a plan of your own is locked by `pllm compile`",
     "deployment": 'the document says where the SDK runs: export an experiment with `deployment: local(root: "local://name")`, '
     "and keep this one for the check",
 }

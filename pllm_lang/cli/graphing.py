@@ -6,7 +6,7 @@ import msgspec
 
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
-from pllm_lang.cli.naming import NoSuchPlanError, checked_file, split_target
+from pllm_lang.cli.naming import checked_file, chosen, split_target
 from pllm_lang.ir.lower.experiment import lower_experiment
 from pllm_lang.verify.check import PlanReport
 
@@ -23,13 +23,8 @@ def drawn_plan(target: str) -> Drawn:
     """Raises NoSuchPlanError where the file has no such plan, or several and none is named."""
     path, name = split_target(target)
     checked = checked_file(path)
-    found = [one for one in checked.reports if one.name == name or (not name and len(checked.reports) == 1)]
-    if not found:
-        known = ", ".join(one.name for one in checked.reports) or "none"
-        hint = "" if name or not checked.reports else f"; name one, as in `{path}:{checked.reports[0].name}`"
-        raise NoSuchPlanError(f"{path} holds: {known}{hint}")
-    library = checked.opened.library
-    return Drawn(found[0], library, _policy(library, found[0].name))
+    report, library = chosen(checked, path, name), checked.opened.library
+    return Drawn(report, library, _policy(library, report.name))
 
 
 def _policy(library: Library, name: str) -> str:

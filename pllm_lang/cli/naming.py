@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from pllm_lang.cli.checking import Checked, check_files
 from pllm_lang.cli.config import find_settings
@@ -44,16 +45,19 @@ def one_plan(target: str) -> PlanReport:
 
 def chosen(checked: Checked, path: str, name: str) -> PlanReport:
     """The report of the plan or experiment `name`; where no name is given, the only one."""
-    reports = checked.reports
-    if name:
-        found = [report for report in reports if report.name == name]
-    else:
-        found = list(reports) if len(reports) == 1 else []
-    if not found:
-        known = ", ".join(report.name for report in reports) or "none"
-        if name or not reports:
-            asked = f"a plan or experiment `{name}`" if name else "a plan"
-            raise NoSuchPlanError(f"{path} does not hold {asked}; it holds: {known}")
-        start = "-- -" if path == STDIN else path
-        raise NoSuchPlanError(f"{path} holds {known}; name one, as in {start}:{reports[0].name}")
+    found = [report for report in checked.reports if name in ("", report.name)]
+    if not found or (not name and len(found) > 1):
+        raise not_chosen(path, name, [report.name for report in checked.reports])
     return found[0]
+
+
+def not_chosen(
+    path: str, name: str, known: Sequence[str], what: str = "plan or experiment"
+) -> NoSuchPlanError:
+    """What to say where `name` is none of those that a file holds, or none of several is named."""
+    if not known:
+        return NoSuchPlanError(f"{path} holds no {what}")
+    if name:
+        return NoSuchPlanError(f"{path} holds no {what} `{name}`; it holds {', '.join(known)}")
+    start = "-- -" if path == STDIN else path
+    return NoSuchPlanError(f"{path} holds {', '.join(known)}; name one, as in {start}:{known[0]}")

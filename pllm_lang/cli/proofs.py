@@ -6,7 +6,7 @@ import msgspec
 
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Policy, Record
-from pllm_lang.cli.naming import NoSuchPlanError, checked_file, split_target
+from pllm_lang.cli.naming import NoSuchPlanError, checked_file, chosen, split_target
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.lower.experiment import lower_experiment
 from pllm_lang.verify import proving
@@ -32,13 +32,10 @@ def proof_of(target: str) -> Found:
     """Raises NoSuchPlanError where there is no such plan, or nothing says who takes part in it."""
     path, name = split_target(target)
     checked = checked_file(path)
-    reports = [r for r in checked.reports if r.name == name or (not name and len(checked.reports) == 1)]
-    if not reports or reports[0].flow is None:
-        known = ", ".join(r.name for r in checked.reports if r.flow is not None) or "none"
-        raise NoSuchPlanError(
-            f"{path} does not hold a plan `{name}` that could be read; its plans are: {known}"
-        )
-    return proof_in(reports[0], checked.opened.library)
+    report = chosen(checked, path, name)
+    if report.flow is None:
+        raise NoSuchPlanError(f"`{report.name}` could not be read; `pllm check {path}` says why")
+    return proof_in(report, checked.opened.library)
 
 
 def proof_in(report: PlanReport, library: Library) -> Found:
@@ -48,7 +45,8 @@ def proof_in(report: PlanReport, library: Library) -> Found:
     view = plan_view(report.plan, report.source_map, library, key)
     if view.policy is None or report.flow is None:
         raise NoSuchPlanError(
-            f"`{report.name}` is under no policy, so nothing says who its parties are: add `under`"
+            f"`{report.name}` is under no policy, so nothing says who takes part and who sends what. A policy is named behind"
+            f" the name, `{report.name} under two_party`: one of `std.policies`, or one of your own (`policy two_party {{ ... }}`)"
         )
     proof = proving.proof_of(view, report.flow)
     return Found(proof, view.policy, experiment, report, library)

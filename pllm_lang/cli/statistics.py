@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-import msgspec
-
 from pllm_lang.cli.told import Told
+from pllm_lang.text.json_text import json_text
 from pllm_lang.text.order import arrange
 
 SCHEMA = "pllm.lang.statistics.v1"
@@ -24,7 +23,7 @@ def statistics(told: Told, format_: str) -> str:
             for (code, severity), count in rows
         ]
         document = {"schema": SCHEMA, "statistics": entries}
-        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+        return json_text(document) + "\n"
     if not rows:
         return "nothing found\n"
     width, wide = len(str(rows[0][1])), max(len(code) for (code, _), _ in rows)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from pllm_lang.text.finding import Finding, Span
+from pllm_lang.text.json_text import json_text
 from pllm_lang.text.order import arrange, docs_address, tally
 from pllm_lang.text.source import Source
 
@@ -19,8 +18,7 @@ SCHEMA = "pllm.lang.findings.v1"
 
 
 def render_json(findings: Iterable[Finding], sources: Mapping[str, Source]) -> str:
-    encoded = msgspec.json.encode(findings_document(findings, sources))
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return json_text(findings_document(findings, sources)) + "\n"
 
 
 def findings_document(findings: Iterable[Finding], sources: Mapping[str, Source]) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from pllm_lang.catalog.evaluate import term
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import holds, term
 from pllm_lang.catalog.expr import Apply, Expr, Ref
-from pllm_lang.catalog.facts import Exact
+from pllm_lang.catalog.facts import Exact, Facts
+from pllm_lang.exact.interval import Interval
 from pllm_lang.exact.number import round_up
 from pllm_lang.verify.view import Met, StepView
 
@@ -20,6 +22,22 @@ def asks_for_failure(condition: Expr) -> bool:
     if isinstance(condition, Ref):
         return condition.name == FAILURE
     return isinstance(condition, Apply) and any(asks_for_failure(arg) for arg in condition.args)
+
+
+def holds_up_to(condition: Expr, most: Exact, env: Env | None = None) -> bool:
+    """Whether a condition on the failure probability holds for every one from 0 to `most`, which is all that is known of it."""
+    env = env or Env()
+    facts = {FAILURE: Facts(range=Interval(0, max(most, 0)))}
+    return holds(condition, Env(exact=env.exact, facts=facts)) is True
+
+
+ANY = 2**64
+"""More than any sum of failure probabilities that a plan has."""
+
+
+def limits_failure(condition: Expr) -> bool:
+    """Whether a condition says how much failure is allowed: one that holds for any does not."""
+    return asks_for_failure(condition) and not holds_up_to(condition, ANY)
 
 
 def step_failure(view: StepView) -> Exact | None:

@@ -148,3 +148,68 @@ def test_what_may_be_learnt_is_no_secret() -> None:
 def test_names_that_are_two_things() -> None:
     with pytest.raises(ReplayError, match="names two things"):
         run(masked(X, p.Draw("x", typed(2, 2), ("a",))))
+
+
+# ---- what is equal has equal values ----
+def means(value: p.Expr, meaning: p.Expr, *shape: int) -> str:
+    """ "" where a text that computes one is shown to compute the other."""
+    out = p.Output("u", typed(*shape), p.Clear(("a",)), meaning)
+    text = p.Protocol("text", (p.Party("a"),), (p.Input("x", typed(2, 2), p.Clear(("a",))),), (out,), ())
+    try:
+        proves_outputs(run(msgspec.structs.replace(text, body=(p.Assign("a", "u", value),))))
+    except ReplayError as problem:
+        return problem.message
+    return ""
+
+
+def constants(*lengths: int) -> p.Expr:
+    """As many ones as the first says, then zeros, then ones."""
+    return p.Concat(tuple(p.Const(1 - i % 2, typed(n)) for i, n in enumerate(lengths)), 0)
+
+
+def called(table: tuple[int, ...], *keys: str) -> p.Expr:
+    return p.Call("f", (X,), typed(2, 2), keys, table)
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning", "shape"),
+    [
+        (constants(2, 3), constants(3, 2), (5,)),
+        (constants(0, 3, 2), constants(0, 1, 4), (5,)),
+        (called((0, 1)), called((1, 0)), (2, 2)),
+        (p.Concat((X, p.Scale(0, X)), 0), p.Concat((p.Scale(0, X), X), 0), (4, 2)),
+    ],
+)
+def test_what_differs_is_not_shown_to_be_equal(value: p.Expr, meaning: p.Expr, shape: tuple[int, ...]) -> None:
+    assert means(value, value, *shape) == ""
+    assert "not shown to be what it means" in means(value, meaning, *shape)
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        p.Reshape(R, (2, 2, 2)),
+        p.Slice(R, 0, 0, 9),
+        p.Slice(R, 5, 0, 1),
+        p.Slice(R, -1, 0, 2),
+        p.Gather(R, 0, (0, 2)),
+        p.Gather(R, 0, (-1, 0)),
+        p.Transpose(R, (0, 0)),
+        p.Sum(R, -1),
+        p.Broadcast(R, -1, 2),
+        p.Concat((R, p.Const(0, typed(2, 3))), 0),
+    ],
+)
+def test_maps_that_do_not_fit_what_they_take_are_refused(moved: p.Expr) -> None:
+    """A reshape to more entries than there are hid all of them."""
+    with pytest.raises(ReplayError):
+        run(masked(moved, drawn()))
+
+
+def test_a_distance_is_counted_over_entries_that_are_known() -> None:
+    wide = p.TensorType(p.Integer(50), ("n", 2))
+    text = masked(
+        p.Add((X, p.Cast(R, BIG))), drawn(wide), x=p.TensorType(BIG, ("n", 2)), range_bits=10
+    )
+    with pytest.raises(ReplayError, match="unknown size"):
+        run(text)

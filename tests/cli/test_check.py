@@ -136,12 +136,29 @@ def test_a_changed_file_checks_the_plans_that_use_it(folder: Path) -> None:
     assert pllm(folder, "check", "--no-dependents", "formats.pllm").returncode == 0
 
 
+def test_users_are_sought_below_a_project_only(folder: Path) -> None:
+    """A folder that nothing marks may have anything below it; and a file below could not import from above by itself."""
+    (folder / "formats.pllm").write_text("pllm 1\n\nformat narrow = int(-10, 10)\n")
+    (folder / "below").mkdir()
+    (folder / "below" / "user.pllm").write_text(
+        'pllm 1\n\nimport "../formats.pllm" [narrow]\n\nplan p {\n  input x: narrow[4] from client\n'
+        "  y = add(x, x) @ client\n  output y to client\n}\n"
+    )
+    alone = pllm(folder, "check", "formats.pllm")
+    assert (alone.returncode, alone.stdout) == (0, "1 file checked, 0 plans accepted\n")
+    assert "modules.outside" in pllm(folder, "check", "below/user.pllm").stdout
+    (folder / "pllm.toml").write_text("")
+    assert "bounds.overflow" in pllm(folder, "check", "formats.pllm").stdout
+
+
 def test_warnings_can_be_left_out_and_errors_cannot(folder: Path) -> None:
     (folder / "warned.pllm").write_text(WARNED)
     assert pllm(folder, "check", "warned.pllm").returncode == 1
     assert pllm(folder, "check", "--ignore", "names", "warned.pllm").returncode == 0
     assert pllm(folder, "check", "--ignore", "names.unused", "warned.pllm").returncode == 0
     assert pllm(folder, "check", "--select", "syntax", "warned.pllm").returncode == 0
+    assert pllm(folder, "check", "--select", "syntax,names.unused", "warned.pllm").returncode == 1
+    assert pllm(folder, "check", "--ignore", "syntax, names.unused", "warned.pllm").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What a file says, or is called, moves no cursor: control characters come out as their pictures."""
 
+import json
 import re
 from pathlib import Path
 
@@ -55,6 +56,8 @@ plan p {
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 CALLS = (
     "check a.pllm", "check --format concise a.pllm", "check --format github a.pllm", "check --format junit a.pllm",
+    "check --format json a.pllm", "check --format sarif a.pllm", "check --format gitlab a.pllm",
+    "coverage --format json a.pllm", "cost --format json a.pllm", "diff --format json a.pllm:product a.pllm:product",
     "check --statistics a.pllm", "coverage a.pllm", "coverage --format html a.pllm", "cost a.pllm", "cost --format svg a.pllm",
     "graph a.pllm", "graph --format dot a.pllm", "show a.pllm", "show --stage resolved a.pllm", "show --stage bounds a.pllm",
     "show --stage roles a.pllm", "show --stage views a.pllm", "compile a.pllm", "diff a.pllm:product a.pllm:product",
@@ -69,6 +72,25 @@ def test_what_a_record_says(tmp_path: Path, call: str) -> None:
     assert HIDDEN.findall(done.stdout + done.stderr) == []
     if "--format" not in call:  # where a line is one thing that is said
         assert not re.search("^ok: accepted", done.stdout + done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "gitlab"])
+def test_a_document_says_what_the_record_says(tmp_path: Path, form: str) -> None:
+    """Escapes change nothing of what a program reads."""
+    (tmp_path / "a.pllm").write_text(TEXT, encoding="utf-8")
+    said = json.loads(f'"{SAID}"')
+    assert any(
+        said in text for text in texts(json.loads(pllm(tmp_path, "check", "--format", form, "a.pllm").stdout))
+    )
+
+
+def texts(document: object) -> list[str]:
+    if isinstance(document, str):
+        return [document]
+    inside = (
+        document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    )
+    return [text for one in inside for text in texts(one)]
 
 
 @pytest.mark.parametrize(

@@ -142,8 +142,8 @@ def test_a_config_that_check_refuses_is_not_exported(folder: Path) -> None:
     ("arguments", "said"),
     [
         (("export", "absent.pllm"), "no such file: absent.pllm"),
-        (("export", "models.pllm"), "it holds: evicted, narrow, small"),
-        (("export", "models.pllm:absent"), "it holds: evicted, narrow, small"),
+        (("export", "models.pllm"), "holds evicted, narrow, small; name one, as in models.pllm:evicted"),
+        (("export", "models.pllm:absent"), "it holds evicted, narrow, small"),
         (("import", "absent.json"), "no such file: absent.json"),
         (("import", "two.json", "--config", "absent.json"), "no such file: absent.json"),
         (("import", "two.json", "-o", "no/such/folder.pllm"), "cannot write"),

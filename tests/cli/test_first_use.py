@@ -54,12 +54,87 @@ def test_a_folder_without_plans_is_told_so(tmp_path: Path) -> None:
     assert "nothing was checked" in text
 
 
-@pytest.mark.parametrize("command", ["show", "coverage"])
+@pytest.mark.parametrize("command", ["show", "coverage", "cost", "graph", "compile"])
 def test_one_of_several_plans_has_to_be_named(command: str, tmp_path: Path) -> None:
     path = tmp_path / "two.pllm"
     path.write_text(TWO, encoding="utf-8")
     assert pllm(command, str(path)) == (2, f"{path} holds one, two; name one, as in {path}:one\n")
+    assert pllm(command, f"{path}:none") == (
+        2,
+        f"{path} holds no plan or experiment `none`; it holds one, two\n",
+    )
+    path.write_text("pllm 1\n", encoding="utf-8")
+    assert pllm(command, str(path)) == (2, f"{path} holds no plan or experiment\n")
+
+
+@pytest.mark.parametrize("command", ["show", "coverage", "graph"])
+def test_the_plan_that_is_named_is_shown(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "two.pllm"
+    path.write_text(TWO, encoding="utf-8")
     assert pllm(command, f"{path}:two")[0] == 0
+
+
+def test_the_cost_of_a_plan_under_no_policy_asks_for_one_by_example(tmp_path: Path) -> None:
+    path = tmp_path / "two.pllm"
+    path.write_text(TWO, encoding="utf-8")
+    status, text = pllm("cost", f"{path}:one")
+    assert (status, "`one under two_party`" in text, "std.policies" in text) == (2, True, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"),
+    [("bound", "bounds"), ("overflow", "bounds.overflow"), ("placment.leak", "placement.leak")],
+)
+def test_a_misspelt_code_is_asked_about(code: str, meant: str, tmp_path: Path) -> None:
+    assert (
+        pllm("explain", code)[1] == f"there is no finding with the code `{code}`; did you mean `{meant}`?\n"
+    )
+    result = CliRunner().invoke(app, ["check", "--select", f"names,{code}", str(tmp_path)])
+    assert f"there is no finding or family `{code}`; did you mean `{meant}`?" in result.output
+
+
+def test_a_plan_is_not_replayed_but_compiled(tmp_path: Path) -> None:
+    status, text = pllm("replay", str(tmp_path / "two.pllm"))
+    assert (status, "`pllm compile " in text) == (2, True)
+
+
+def test_help_says_where_to_begin_and_what_the_exit_status_means() -> None:
+    told = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+    assert "Begin with `pllm init`" in told
+    assert "The exit status is 0, 1 where something was found or refused, 2 where" in told
+    assert "1 where anything is, a warning too" in " ".join(
+        CliRunner().invoke(app, ["check", "--help"]).output.split()
+    )
+
+
+def test_an_unknown_value_has_a_next_step(tmp_path: Path) -> None:
+    path = tmp_path / "two.pllm"
+    path.write_text(TWO.replace("output x", "output total", 1), encoding="utf-8")
+    text = pllm("check", "--no-cache", str(path))[1]
+    assert "no value `total` is defined here" in text
+    assert (
+        "help: give it a value in a step above, `total = ...`, or declare it as `input`, `weight` or `state`"
+        in text
+    )
+
+
+def test_a_misspelt_import_is_one_error() -> None:
+    text = """pllm 1
+import std.formats [int8, int23]
+plan p {
+  input x: int8[4] from client
+  y = cast(x, to: int32) @ client
+  z = cast(y, to: int32) @ client
+  w = cast(y, to: int16) @ client
+  output z to client
+  output w to client
+}
+"""
+    result = CliRunner().invoke(app, ["check", "--format", "concise", "-"], input=text, standalone_mode=False)
+    assert "`std.formats` declares no `int23`" in result.output
+    assert "no format `int16` is defined here" in result.output
+    assert "no format `int32` is defined here" not in result.output
+    assert "2 errors" in result.output
 
 
 def test_the_summary_of_no_command_is_cut_off() -> None:

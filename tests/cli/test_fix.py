@@ -58,7 +58,7 @@ def test_fixing_twice_changes_nothing_more(folder: Path) -> None:
     pllm(folder, "check", "--fix", "bad.pllm")
     done = pllm(folder, "check", "--fix", "bad.pllm")
     assert (folder / "bad.pllm").read_text() == SAFE
-    assert "0 fixes applied" in done.stderr
+    assert "0 fixes applied; 1 finding more by `--unsafe-fixes`" in done.stderr
 
 
 def test_diff_writes_nothing(folder: Path) -> None:

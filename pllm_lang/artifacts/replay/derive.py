@@ -103,7 +103,7 @@ def derive(view: Judged, position: int, type_: TensorType, where: str) -> Fact:
     name, said = view.said.operator.results[position].name, view.said
     meaning = said.means.get(name)
     found = None if meaning is None else t.value(meaning, view.names)
-    if found is not None and f.ANY not in found.shape and found.shape != type_.shape:
+    if found is not None and found.shape != type_.shape and not _repeats(found.shape, type_.shape):
         raise ReplayError("certificate.plan", f"`{name}` has another shape than its operator gives it", where)
     fact = found or Fact()
     fact = f.settled(f.reshaped(fact, type_.shape))
@@ -120,6 +120,11 @@ def derive(view: Judged, position: int, type_: TensorType, where: str) -> Fact:
             fact = _sharpened(fact, claim, bound, view.names)
     view.errors.append(error)
     return _widened(f.settled(fact), error)
+
+
+def _repeats(shape: f.Shape, over: f.Shape) -> bool:
+    """Whether an open broadcast can be of a shape."""
+    return f.ANY in shape and f.joined(shape, over) == over
 
 
 def _limit(claim: Claim, names: Names) -> Range:

@@ -245,8 +245,10 @@ def saturated(x: Fact) -> Fact:
 
 def rounded(x: Fact, step: n.Number) -> Fact:
     """To the nearest multiple of `step`, ties to even, which is monotone."""
-    if x.range is None or n.divides(step, x.unit):
+    if n.divides(step, x.unit):
         return x
+    if x.range is None:
+        return Fact(x.shape, unit=step)
     low, high = (round(n.over(end, step)) * step for end in x.range)
     return Fact(x.shape, (low, high), unit=step)
 
@@ -284,13 +286,14 @@ def outer_product(a: Fact, b: Fact) -> Fact | None:
 
 def totalled(x: Fact, count: Size, rows: Size, shape: Shape) -> Fact:
     """`count` entries of `rows` rows: no more than their L1 norms; none negative: at least their largest."""
-    found = None if count is None else n.mul((count, count), x.range)
+    found = None if count is None or ANY in x.shape else n.mul((count, count), x.range)
     if found is None:
         return Fact(shape, unit=x.unit)
     found = n.meet(found, n.around(n.product(rows, norms(x, -1)[1])))
     if (
         x.peak is not None
         and rows is not None
+        and count
         and x.range is not None
         and x.range[0] >= 0
         and found is not None

@@ -135,12 +135,12 @@ def _given_to_operator(walked: Walked, step: Step) -> None:
     specs = operator.params if isinstance(operator, Operator) else ()
     if [name for name, _ in step.params] != [spec.name for spec in specs]:
         raise _refuse(f"a step gives `{step.operator}` other parameters than it has")
-    formats = len(walked.lock.documents.ir.formats)
+    formats = {f"%f{place}" for place in range(len(walked.lock.documents.ir.formats))}
     for spec, (name, value) in zip(specs, step.params, strict=True):
         word = value.name if isinstance(value, Ref) else ""
-        whose = word[2:].isdecimal() and word == f"%f{int(word[2:])}" and int(word[2:]) < formats
-        kinds = {"boolean": word in ("true", "false"), "word": bool(word), "format": whose}
-        if not kinds.get(spec.kind, True) or not _allows(spec, value):
+        kinds = {"boolean": word in ("true", "false"), "word": bool(word), "format": word in formats}
+        bound = word in formats or not any(one.startswith("%") for one in t.named_in(value))
+        if not bound or not kinds.get(spec.kind, True) or not _allows(spec, value):
             raise ReplayError("certificate.plan", f"`{step.operator}` does not allow this `{name}`")
 
 

@@ -26,7 +26,7 @@ def _sizes(params: dict[str, object], name: str) -> tuple[int, ...] | None:
 
 def _reshaped(args: list[Fact], params: dict[str, object]) -> Fact | None:
     old, new = args[0].shape, _sizes(params, "shape")
-    if new is None or prod(new) != prod(old):
+    if new is None or min(new, default=0) < 0 or prod(new) != prod(old):
         return None
     rows = new[-1:] == old[-1:]
     return f.moved(args[0], new, rows, rows and len(new) > 1 and new[-2:] == old[-2:])
@@ -110,7 +110,9 @@ def _gathered(args: list[Fact], _: dict[str, object]) -> Fact | None:
 
 def _ranked(args: list[Fact], params: dict[str, object]) -> Fact | None:
     k = _whole(params, "k")
-    return None if k is None or not args[0].shape else f.moved(args[0], (*args[0].shape[:-1], k), True, False)
+    if k is None or not args[0].shape or not 1 <= k <= args[0].shape[-1]:
+        return None
+    return f.moved(args[0], (*args[0].shape[:-1], k), True, False)
 
 
 def _places(args: list[Fact], params: dict[str, object]) -> Fact | None:

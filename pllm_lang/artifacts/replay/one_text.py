@@ -9,6 +9,7 @@ import msgspec
 from pllm_lang.artifacts.lock_data import Alone, Embed
 from pllm_lang.artifacts.replay.holdings import At, placed_at
 from pllm_lang.artifacts.replay.run import HIDDEN
+from pllm_lang.artifacts.replay.walked import value_of
 from pllm_lang.ir import protocol as p
 
 
@@ -55,10 +56,12 @@ def _made(use: Alone | Embed) -> tuple[str, ...]:
 
 
 def _calls(at: At, use: Alone | Embed) -> list[p.Statement]:
-    """Each party calls it; equal operators with equal parameters are one function, and nothing else has its name."""
+    """Each party calls it: equal operators with equal parameters and formats are one function, and nothing else has its name."""
     if isinstance(use, Alone):
         step = at.walked.every[use.step]
-        name, inputs = f"{step.operator} {msgspec.json.encode(step.params).decode()}", use.inputs
+        taken = [value_of(at.walked, operand).type.format for operand in step.operands]
+        meant = step.operator, step.params, taken, [type_.format for type_ in step.types]
+        name, inputs = msgspec.json.encode(meant).decode(), use.inputs
     else:
         name, inputs = "", (use.value,)
     return [

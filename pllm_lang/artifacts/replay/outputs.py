@@ -7,7 +7,7 @@ from math import prod
 
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.run import HIDDEN, Run
-from pllm_lang.artifacts.replay.sums import ONE, Factor, Sum, cast_back, evaluate, make, plus, times
+from pllm_lang.artifacts.replay.sums import ONE, Factor, Sum, evaluate, in_ring, make, parts_of, plus, times
 from pllm_lang.ir import protocol as p
 
 
@@ -17,98 +17,67 @@ def proves_outputs(out: Run) -> None:
     for output in out.protocol.outputs:
         if output.meaning is None:
             continue
-        meaning = evaluate(output.meaning, lambda name: out.values[name])
-        got = _recombined(out, output)
-        number = output.type.number
-        if (got.modulus, got.shape) != (
-            number.modulus if isinstance(number, p.Ring) else 0,
-            output.type.shape,
-        ):
+        meaning, got = evaluate(output.meaning, lambda name: out.values[name]), _recombined(out, output)
+        number, shape = output.type.number, output.type.shape
+        if (got.modulus, got.shape) != (number.modulus if isinstance(number, p.Ring) else 0, shape):
             text = f"`{output.name}` is computed in another ring or shape than its type says"
             raise ReplayError("certificate.meaning", text, out.protocol.name)
-        exact = (
-            got.key() == meaning.key()
-            if not output.scale_bits and not output.error
-            else _truncated(out, output, got, meaning)
-        )
-        if not exact:
-            raise ReplayError(
-                "certificate.meaning", f"`{output.name}` is not shown to be what it means", out.protocol.name
-            )
+        rounds = output.scale_bits or output.error
+        if not (_truncated(out, output, got, meaning) if rounds else got.key() == meaning.key()):
+            text = f"`{output.name}` is not shown to be what it means"
+            raise ReplayError("certificate.meaning", text, out.protocol.name)
 
 
 def _recombined(out: Run, output: p.Output) -> Sum:
-    parties = [party.name for party in out.protocol.parties]
-
-    def agreed(holders: Iterable[str], name: str) -> Sum:
-        found = [out.get(party, name) for party in holders]
-        if not found or any(one.key() != found[0].key() for one in found):
-            raise ReplayError(
-                "certificate.meaning", f"the holders of `{name}` do not hold the same", out.protocol.name
-            )
-        return found[0]
-
-    if isinstance(output.holding, p.Shared):
-        pieces = output.holding.pieces
-        return plus(
-            *(times(one.coefficient, agreed(one.holders, f"{output.name}.{one.label}")) for one in pieces)
-        )
-    holders = (
-        output.holding.parties
-        if isinstance(output.holding, p.Clear)
-        else [q for q in parties if (q, output.name) in out.held]
-    )
-    return agreed(holders, output.name)
+    name = output.name
+    match output.holding:
+        case p.Shared(pieces=pieces):
+            return plus(*(times(q.coefficient, _agreed(out, q.holders, f"{name}.{q.label}")) for q in pieces))
+        case p.Clear(parties=parties):
+            return _agreed(out, parties, name)
+        case p.Public():
+            return _agreed(out, [q.name for q in out.protocol.parties if (q.name, name) in out.held], name)
 
 
+def _agreed(out: Run, holders: Iterable[str], name: str) -> Sum:
+    found = [out.get(party, name) for party in holders]
+    if not found or any(one.key() != found[0].key() for one in found):
+        text = f"the holders of `{name}` do not hold the same"
+        raise ReplayError("certificate.meaning", text, out.protocol.name)
+    return found[0]
+
+
+# ---- truncation ----
 def _truncated(out: Run, output: p.Output, got: Sum, meaning: Sum) -> bool:
-    """The lemma of `docs/soundness.md` for an integer mask: floor(P) - floor(M) + K with P - M = meaning - K 2^f, M a draw
-    below 2^bits, 0 <= meaning - K 2^f + M < m: within one unit of meaning / 2^f."""
+    """The lemma of `docs/soundness.md` for an integer mask: the result is floor(P / 2^f) - floor(M / 2^f) - K with
+    P = meaning + K 2^f + M in the ring Z_m, M a draw below 2^bits, and 0 <= meaning + K 2^f + M < m, so that nothing wraps. Then it
+    is within one unit of meaning / 2^f."""
     f, m = output.scale_bits, got.modulus
-    shifts = {
-        c: factor
-        for factor, c in got.terms.items()
-        if factor[0] == "call" and factor[1] == ("shift", f, False)
-    }
-    extra = got.terms.get(ONE, 0)
-    extra -= m if 2 * extra > m else 0
-    if (
-        output.error < 1
-        or not m
-        or len(shifts) + (ONE in got.terms) != len(got.terms)
-        or sorted(shifts) != [1, m - 1]
-    ):
+    shifts = {c: x for x, c in got.terms.items() if x[0] == "call" and x[1] == ("shift", f, False)}
+    alone = len(shifts) + (ONE in got.terms) == len(got.terms)
+    if output.error < 1 or not m or not alone or sorted(shifts) != [1, m - 1]:
         return False
-    (p_sum,), (m_sum,) = ([Sum(a, s, dict(t)) for a, s, t in shifts[c][2]] for c in (1, m - 1))
-    draw = next((d for d in out.draws.values() if d.value.key() == m_sum.key()), None)
-    gap = (
-        plus(p_sum, times(-1, cast_back(m_sum, m)), times(-1, meaning))
-        if p_sum.modulus == m and p_sum.shape == meaning.shape
-        else None
-    )
+    ((plain,), (mask,)) = ([Sum(one[0], one[1], dict(one[2])) for one in shifts[c][2]] for c in (1, m - 1))
+    bits = max((one.bits for one in out.draws.values() if one.value.key() == mask.key()), default=0)
     width = range_of(out, meaning, output.meaning)
-    if (
-        draw is None
-        or not draw.bits
-        or gap is None
-        or gap.terms != make(m, gap.shape, [(ONE, -extra << f)]).terms
-    ):
+    if not bits or width is None or (plain.modulus, plain.shape) != (m, meaning.shape):
         return False
-    offset = -extra << f
-    return width is not None and offset >= width and (1 << draw.bits) + width + offset <= m
+    constant = got.terms.get(ONE, 0)
+    offset = (m - constant if 2 * constant > m else -constant) << f
+    known = make(m, meaning.shape, [(ONE, offset)])
+    same = plain.key() == plus(meaning, known, in_ring(mask, m)).key()
+    return same and width <= offset and (1 << bits) + width + offset <= m
 
 
+# ---- sizes ----
 def range_of(out: Run, x: Sum, meaning: p.Expr | None = None) -> int | None:
     """A bound of the size of every entry, from the stated ranges of inputs; None where there is none."""
-    stated = {given.name: given for given in out.protocol.inputs}
-    if isinstance(meaning, p.Ref) and meaning.name in stated:
-        return 1 << stated[meaning.name].range_bits if stated[meaning.name].range_bits else None
-    sizes = {
-        name: 1 << one.range_bits
-        for name, one in stated.items()
-        if one.range_bits and not isinstance(one.holding, p.Shared)
-    }
-    sizes |= {HIDDEN + name: 1 << one.range_bits for name, one in stated.items() if one.range_bits}
+    stated = {given.name: 1 << given.range_bits for given in out.protocol.inputs if given.range_bits}
+    if isinstance(meaning, p.Ref) and meaning.name in out.values:
+        return stated.get(meaning.name)
+    shared = {given.name for given in out.protocol.inputs if isinstance(given.holding, p.Shared)}
+    sizes = {name: size for name, size in stated.items() if name not in shared}
+    sizes |= {HIDDEN + name: size for name, size in stated.items()}
     sizes |= {name: 1 << one.bits for name, one in out.draws.items() if one.bits}
     total = 0
     for factor, c in x.terms.items():
@@ -120,17 +89,11 @@ def range_of(out: Run, x: Sum, meaning: p.Expr | None = None) -> int | None:
 
 
 def _size(x: Factor, sizes: dict[str, int]) -> int | None:
-    match x[0]:
-        case "one":
-            return 1
-        case "atom":
-            return sizes.get(x[1])
-        case "map" if x[1][0] != "sum":
-            return _size(x[2], sizes)
-        case "@" | "*":
-            parts = [_size(one, sizes) for one in (x[4:6] if x[0] == "@" else x[1])]
-            known = [one for one in parts if one is not None]
-            count = x[1] if x[0] == "@" else 1
-            return prod(known) * count if len(known) == len(parts) and isinstance(count, int) else None
-        case _:
-            return None
+    """Of a product the product, times the entries that a matrix product adds up."""
+    if x[0] in ("one", "atom"):
+        return 1 if x == ONE else sizes.get(x[1])
+    found = [_size(one, sizes) for one in parts_of(x)]
+    known = [one for one in found if one is not None]
+    if len(known) < max(len(found), 1) or (x[0] == "map" and x[2][0] == "sum"):
+        return None
+    return prod(known) * (x[2][0][-1] if x[0] == "@" else 1)

@@ -185,8 +185,11 @@ def _by_rule(fn: str, args: list[Fact], expr: Apply, names: Names) -> Fact | Non
         )
     if fn in CONDITIONS:
         shape = f.joined(args[0].shape, args[-1].shape)
-        return None if shape is None else Fact(shape, _compared(fn, args[0].range, args[-1].range), unit=1)
+        found = _compared(fn, args[0].range, args[-1].range) if fn in COMPARED else OPEN
+        return None if shape is None else Fact(shape, found, unit=1)
     if fn in MOVES:
+        if any(f.ANY in one.shape for one in args):
+            return None
         return MOVES[fn](args, {key: _parameter(one, names) for key, one in expr.named})
     rule = f.RULES.get(fn)
     return None if rule is None or expr.named else rule(*args)
@@ -199,10 +202,20 @@ def _in_format(fn: str, args: tuple[Expr, ...], names: Names) -> Fact | None:
     if fn == "raw":
         step = step_of(own)
         return None if x is None or step is None else f.divided(x, f.point(step))
-    target = names.formats.get(args[1].name) if isinstance(args[1], Ref) else None
-    step = step_of(target) if fn == "nearest" else exact(args[1], names)
-    fine = step_of(own)
-    if x is None or step is None or n.divides(step, fine):
+    if fn == "nearest":
+        form = (
+            None
+            if not isinstance(args[1], Ref)
+            else names.formats.get(args[1].name) or FREE.get(args[1].name)
+        )
+        if form is not None and step_of(form) is None:
+            return x  # a format without a grid takes every number
+        step = step_of(form)
+    else:
+        step = exact(args[1], names)
+    if step is None:
+        return None
+    if x is None or n.divides(step, step_of(own)):
         return x
     return f.rounded(x, step)
 
@@ -259,7 +272,8 @@ def _parameter(expr: Expr, names: Names) -> object:
 YES, NO, OPEN = (1, 1), (0, 0), (0, 1)
 
 
-CONDITIONS = ("and", "or", "not", "<=", "<", ">=", ">", "==", "!=", "in")
+COMPARED = ("<=", "<", ">=", ">", "==", "!=")
+CONDITIONS = ("and", "or", "not", "in", *COMPARED)
 FORMATTED = ("raw", "nearest", "round_to")
 SPECIAL = frozenset((*READS, *SLOTS, *CONDITIONS, *FORMATTED, "where", "polynomial"))
 """Functions that are more than a rule over the facts of their arguments, at least in some forms."""
@@ -279,8 +293,8 @@ def holds(expr: Expr, names: Names) -> bool | None:
         case Apply(fn="in", args=(arg, Between(low=low, high=high, closed=closed))):
             upper = Apply("<=" if closed else "<", (arg, high))
             return holds(Apply("and", (Apply("<=", (low, arg)), upper)), names)
-        case Apply(fn=fn, args=(left, right)) if fn in CONDITIONS:
-            return _comparison(fn, left, right, names)
+        case Apply(fn=fn, args=args) if fn in CONDITIONS:
+            return _comparison(fn, *args, names) if fn in COMPARED and len(args) == 2 else None
         case _:
             found = value(expr, names)
             return (

@@ -1,15 +1,16 @@
 """Replay: the view of a coalition, proved by the moves of the certificate under the conditions (a) to (f).
 
 Nothing is searched for here: which draw hides which message is evidence, and the conditions of `docs/soundness.md` are looked at
-one by one.
+one by one. What the messages then still show is either known to the coalition, or made of draws alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from math import gcd, prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -24,14 +25,12 @@ from pllm_lang.artifacts.replay.sums import (
     atom,
     atoms,
     calls,
-    cast_back,
     evaluate,
     make,
     mapped,
     names_in,
     plus,
     replaced,
-    shape_before,
     times,
 )
 from pllm_lang.ir import protocol as p
@@ -39,8 +38,8 @@ from pllm_lang.ir import protocol as p
 
 # ---- the view of a coalition ----
 class Frame(msgspec.Struct):
-    """What a coalition knows, and what it is sent, by number. Whatever it does not know and nobody drew is a secret.
-    `changed` are the changes of names made so far, in order."""
+    """What a coalition knows, and what it is sent, by number, less what it can work out. Whatever it does not know and nobody drew
+    is a secret. `masks` are the draws that are not used yet, `changed` the changes of names made so far, in order."""
 
     run: Run
     members: frozenset[str]
@@ -62,7 +61,6 @@ def proves_view(out: Run, members: Iterable[str], moves: tuple[Move, ...]) -> Fr
     frame = _frame(out, frozenset(members))
     for name, value in _learnt(out, frame):
         _solve(frame, name, value)
-    frame.terms = {number: _unknown(frame, one) for number, one in frame.terms.items()}
     for move in moves:
         _move(frame, move)
     for number, one in frame.terms.items():
@@ -78,12 +76,9 @@ def _frame(out: Run, members: frozenset[str]) -> Frame:
     known |= {name for name, one in out.draws.items() if one.holders & members}
     masks = {name: one for name, one in out.draws.items() if name not in known}
     levels = {**out.level, **{name: one.level for name, one in out.draws.items()}}
-    seen = [
-        value
-        for sender, receivers, _, value in out.sent
-        if sender not in members and members & set(receivers)
-    ]
-    frame = Frame(out, members, known, masks, levels, dict(enumerate(seen)), [])
+    received = [x for sender, to, _, x in out.sent if sender not in members and members & {*to}]
+    frame = Frame(out, members, known, masks, levels, {}, [])
+    frame.terms = {number: _unknown(frame, one) for number, one in enumerate(received)}
     for given in out.protocol.inputs:
         if isinstance(given.holding, p.Shared):
             _tie(frame, given, given.holding)
@@ -95,11 +90,10 @@ def _begins_with(given: p.Input, members: frozenset[str]) -> list[str]:
     match given.holding:
         case p.Public():
             return [given.name]
-        case p.Clear():
-            return [given.name] if members & set(given.holding.parties) else []
-        case p.Shared():
-            own = [piece for piece in given.holding.pieces if members & set(piece.holders)]
-            return [f"{given.name}.{piece.label}" for piece in own]
+        case p.Clear(parties=parties):
+            return [given.name] if members & {*parties} else []
+        case p.Shared(pieces=pieces):
+            return [f"{given.name}.{one.label}" for one in pieces if members & {*one.holders}]
 
 
 def _tie(frame: Frame, given: p.Input, holding: p.Shared) -> None:
@@ -116,54 +110,13 @@ def _tie(frame: Frame, given: p.Input, holding: p.Shared) -> None:
         for one in holding.pieces
         if one != last
     ]
-    _everywhere(
-        frame, f"{given.name}.{last.label}", times(last.coefficient, plus(atom(value, given.type), *others))
-    )
+    whole = plus(atom(value, given.type), *others)
+    _everywhere(frame, f"{given.name}.{last.label}", times(last.coefficient, whole))
 
 
 def _everywhere(frame: Frame, name: str, value: Sum) -> None:
     frame.changed.append((name, value))
-    frame.terms = {number: replaced(one, name, value) for number, one in frame.terms.items()}
-
-
-def _learnt(out: Run, frame: Frame) -> list[tuple[str, Sum]]:
-    """Outputs in the clear to a member, free of draws: what the coalition may learn."""
-    found: list[tuple[str, Sum]] = []
-    for output in out.protocol.outputs:
-        mine = [q for q in sorted(frame.members) if (q, output.name) in out.held]
-        to_members = isinstance(output.holding, p.Public) or (
-            isinstance(output.holding, p.Clear) and frame.members & set(output.holding.parties)
-        )
-        if not to_members or not mine:
-            continue
-        exact = output.meaning is not None and not output.scale_bits and not output.error
-        value = (
-            evaluate(output.meaning, lambda name: out.values[name])
-            if exact and output.meaning is not None
-            else out.get(mine[0], output.name)
-        )
-        if not names_in(value) & set(out.draws):
-            found.append((output.name, value))
-    return found
-
-
-def _solve(frame: Frame, name: str, value: Sum) -> None:
-    """An allowed output with a secret once and alone, a unit before it, gives that secret."""
-    for changed, by in frame.changed:
-        value = replaced(value, changed, by)
-    unknown = _unknown(frame, value)
-    for factor, c in unknown.terms.items():
-        if factor[0] != "atom" or factor[1] not in frame.secrets_of(unknown) or gcd(c, value.modulus) != 1:
-            continue
-        rest = Sum(value.modulus, value.shape, {f: d for f, d in unknown.terms.items() if f != factor})
-        if factor[1] in names_in(rest) or value.modulus != factor[2] or not value.modulus:
-            continue
-        fresh = f"{HIDDEN}output {name}"
-        frame.known.add(fresh)
-        frame.levels[fresh] = max((frame.levels[one] for one in names_in(value)), default=0)
-        seen = Sum(value.modulus, value.shape, {("atom", fresh, value.modulus, value.shape): 1})
-        _everywhere(frame, factor[1], times(pow(c, -1, value.modulus), plus(seen, times(-1, rest))))
-        return
+    frame.terms = {number: _unknown(frame, replaced(x, name, value)) for number, x in frame.terms.items()}
 
 
 def _unknown(frame: Frame, x: Sum) -> Sum:
@@ -172,111 +125,128 @@ def _unknown(frame: Frame, x: Sum) -> Sum:
     return Sum(x.modulus, x.shape, kept)
 
 
+def _seen(frame: Frame, name: str, level: int, modulus: int, shape: tuple[Any, ...]) -> Sum:
+    """A new value that the coalition knows."""
+    frame.known.add(HIDDEN + name)
+    frame.levels[HIDDEN + name] = level
+    return Sum(modulus, shape, {("atom", HIDDEN + name, modulus, shape): 1})
+
+
+# ---- what may be learnt ----
+def _learnt(out: Run, frame: Frame) -> Iterator[tuple[str, Sum]]:
+    """Outputs in the clear to a member, free of draws: what the coalition may learn."""
+    for output in out.protocol.outputs:
+        holders = [q for q in sorted(frame.members) if (q, output.name) in out.held]
+        if isinstance(output.holding, p.Clear) and not frame.members & {*output.holding.parties}:
+            continue
+        if isinstance(output.holding, p.Shared) or not holders:
+            continue
+        value = out.get(holders[0], output.name)
+        if output.meaning is not None and not output.scale_bits and not output.error:
+            value = evaluate(output.meaning, lambda name: out.values[name])
+        if not names_in(value) & out.draws.keys():
+            yield output.name, value
+
+
+def _solve(frame: Frame, name: str, value: Sum) -> None:
+    """An allowed output with a secret once and alone, a unit before it, gives that secret."""
+    for changed, by in frame.changed:
+        value = replaced(value, changed, by)
+    unknown, modulus = _unknown(frame, value), value.modulus
+    for factor, c in unknown.terms.items():
+        rest = _less(unknown, factor)
+        alone = factor[0] == "atom" and factor[1] in frame.secrets_of(unknown) - names_in(rest)
+        if modulus and alone and factor[2] == modulus and gcd(c, modulus) == 1:
+            level = max(frame.levels[one] for one in names_in(value))
+            seen = _seen(frame, f"output {name}", level, modulus, value.shape)
+            _everywhere(frame, factor[1], times(pow(c, -1, modulus), plus(seen, times(-1, rest))))
+            return
+
+
+def _less(x: Sum, factor: Factor) -> Sum:
+    return Sum(x.modulus, x.shape, {f: c for f, c in x.terms.items() if f != factor})
+
+
+# ---- the view rule ----
+Need: TypeAlias = Callable[[object, str], None]
+
+
 def _move(frame: Frame, move: Move) -> None:
-    """One use of the view rule. The letters are its conditions."""
-    where, term = frame.run.protocol.name, frame.terms.get(move.term)
-    drawn = frame.masks.get(move.draw)
+    """One use of the view rule: the message is g (c r + f), and what is seen of it is u = c r + f, as if r were drawn after it. The
+    letters are the conditions."""
 
-    def refuse(why: str) -> ReplayError:
-        return ReplayError(
-            "certificate.view", f"`{move.draw}` does not hide message {move.term}: {why}", where
-        )
+    def need(holds: object, why: str) -> None:
+        if not holds:
+            text = f"`{move.draw}` does not hide message {move.term}: {why}"
+            raise ReplayError("certificate.view", text, frame.run.protocol.name)
 
-    if term is None:
-        raise refuse("there is no such message, or it was used before")
-    if drawn is None or drawn.blocked:
-        raise refuse("(e) the coalition knows it, or it is no draw")
-    holding = [f for f in term.terms if any(one[1] == move.draw for one in atoms(f))]
-    if len(holding) != 1:
-        raise refuse("(d) it does not stand there once")
-    (place,), inverse = holding, _inverse(holding[0], move.draw)
-    if inverse is None:
-        raise refuse("(a) its entries are not those of the message, one for one")
-    if max(frame.levels[name] for name in names_in(term)) != drawn.level:
-        raise refuse("(f) it does not live as long as the message")
-    rest = Sum(term.modulus, term.shape, {f: c for f, c in term.terms.items() if f != place})
-    if move.distance:
-        value = _integer_mask(frame, move, drawn, term.terms[place], rest, term, refuse)
-    else:
-        value = _ring_mask(move, drawn, term.terms[place], rest, term, refuse)
-    fresh = f"{HIDDEN}seen {move.term}"
-    frame.known.add(fresh)
-    frame.levels[fresh] = drawn.level
-    del frame.terms[move.term], frame.masks[move.draw]
-    solved = inverse(
-        value(Sum(0, term.shape, {("atom", fresh, 0 if move.distance else term.modulus, term.shape): 1}))
+    need(move.term in frame.terms, "there is no such message, or it was used before")
+    need(move.draw in frame.masks, "(e) the coalition knows it, or it is no draw")
+    term, drawn = frame.terms[move.term], frame.masks[move.draw]
+    need(not drawn.blocked, "(e) a function takes its key")
+    places = [f for f in term.terms if move.draw in _names(f)]
+    need(len(places) == 1, "(d) it does not stand there once")
+    back = _way_back(places[0])
+    need(back is not None, "(a) its entries are not those of the message, one for one")
+    need(
+        max(map(frame.levels.__getitem__, names_in(term))) == drawn.level,
+        "(f) it does not live as long as it",
     )
-    _everywhere(frame, move.draw, solved)
-    frame.terms = {number: _unknown(frame, one) for number, one in frame.terms.items()}
+    mask = _integer_mask if move.distance else _ring_mask
+    inverse, f = mask(frame, move, term.terms[places[0]], _less(term, places[0]), need)
+    del frame.terms[move.term], frame.masks[move.draw]
+    u = _seen(frame, f"seen {move.term}", drawn.level, f.modulus, f.shape)
+    r = times(inverse, plus(u, times(-1, f)))
+    _everywhere(frame, move.draw, reduce(lambda x, way: mapped(x, *way), back or (), r))
 
 
-Refuse: TypeAlias = Callable[[str], ReplayError]
-Solved: TypeAlias = Callable[[Sum], Sum]
+def _names(x: Factor) -> set[str]:
+    return {one[1] for one in atoms(x)}
 
 
-def _ring_mask(move: Move, drawn: Drawn, c: int, rest: Sum, term: Sum, refuse: Refuse) -> Solved:
-    modulus, divided = term.modulus, int(move.divided)
-    if not modulus or drawn.value.modulus != modulus or move.modulus != str(modulus):
-        raise refuse("(b) it is not uniform over the ring of the message")
-    if divided < 1 or modulus % divided or any(one % divided for one in term.terms.values()):
-        raise refuse("(c) the common factor does not divide it")
-    unit = c // divided
-    if unit != int(move.coefficient) or gcd(unit, modulus) != 1:
-        raise refuse("(c) what stands before it is no unit, or not what is stated")
-    less = make(modulus, term.shape, ((f, -(one // divided)) for f, one in rest.terms.items()))
-    return lambda seen: times(pow(unit, -1, modulus), plus(cast_back(seen, modulus), less))
+def _way_back(x: Factor) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]] | None:
+    """The maps from the message's entries to those of the one atom in it: of transposes and reshapes only."""
+    found: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
+    while x[0] == "map" and x[2][0] in ("transpose", "reshape"):
+        what = x[2]
+        if what[0] == "transpose":
+            what = "transpose", tuple(what[1].index(axis) for axis in range(len(what[1])))
+        found.append((what, x[3]))
+        (x,) = x[1]
+    return found if x[0] == "atom" else None
 
 
-def _integer_mask(
-    frame: Frame, move: Move, drawn: Drawn, c: int, rest: Sum, term: Sum, refuse: Refuse
-) -> Solved:
-    """`v + r`, r uniform below 2^bits and |v| < 2^e: at most 2^(e - bits) an entry; the other messages take r = u - v."""
-    modulus = term.modulus
+def _ring_mask(frame: Frame, move: Move, c: int, rest: Sum, need: Need) -> tuple[int, Sum]:
+    """1 / c and f."""
+    modulus, g = rest.modulus, int(move.divided)
+    uniform = modulus and frame.masks[move.draw].value.modulus == modulus and move.modulus == str(modulus)
+    need(uniform, "(b) it is not uniform over the ring of the message")
+    divides = g > 0 and not any(one % g for one in (modulus, c, *rest.terms.values()))
+    need(divides, "(c) the common factor does not divide it")
+    unit = c // g
+    stated = unit == int(move.coefficient) and gcd(unit, modulus) == 1
+    need(stated, "(c) what stands before it is no unit, or not what is stated")
+    return pow(unit, -1, modulus), make(modulus, rest.shape, ((f, one // g) for f, one in rest.terms.items()))
+
+
+def _integer_mask(frame: Frame, move: Move, c: int, rest: Sum, need: Need) -> tuple[int, Sum]:
+    """`v + r`, r uniform below 2^bits and |v| < 2^e: at most 2^(e - bits) an entry; the other messages take r = u - v, u the whole
+    number. So v is one too: a polynomial with the centred values of its atoms, of which others may ask residues only."""
+    modulus, bits = rest.modulus, frame.masks[move.draw].bits
     sign = 1 if c == 1 else -1 if c in (-1, modulus - 1) else 0
+    stated = (move.modulus, move.divided, int(move.coefficient)) == ("0", "1", sign)
+    need(bits and sign and stated and move.distance <= MAX_BITS, "(b) it is no integer mask of this message")
     width = range_of(frame.run, rest)
-    if (
-        not drawn.bits
-        or not sign
-        or move.modulus != "0"
-        or int(move.coefficient) != sign
-        or move.divided != "1"
-        or move.distance > MAX_BITS
-    ):
-        raise refuse("(b) it is no integer mask of this message")
-    if width is None or (1 << drawn.bits) < width << move.distance:
-        raise refuse("what it hides is not shown to be so small")
+    small = width is not None and width << move.distance <= 1 << bits
+    need(small, "what it hides is not shown to be so small")
     rings = {one[2] for f in rest.terms for one in atoms(f) if one[2]}
-    if any(modulus == 0 or ring % modulus for ring in rings if modulus != ring):
-        raise refuse("what it hides has no value in this ring")
+    need(all(modulus and ring % modulus == 0 for ring in rings), "what it hides has no value in this ring")
     for number, other in frame.terms.items():
-        inside = {f for f in other.terms if any(one[1] == move.draw for one in atoms(f))}
-        hidden = any(move.draw in names_in(Sum(0, (), {call: 1})) for f in inside for call in calls(f))
-        if (
-            number != move.term
-            and inside
-            and rings
-            and (hidden or not other.modulus or any(r % other.modulus for r in rings))
-        ):
-            raise refuse("another message uses it in a way that needs more than its residue")
-    count = prod(dim for dim in term.shape if isinstance(dim, int))
-    frame.distance += Fraction(count, 1 << move.distance)
+        inside = [f for f in other.terms if move.draw in _names(f)]
+        whole = any(move.draw in _names(one) for f in inside for one in calls(f)) or not other.modulus
+        if number != move.term and inside and rings:
+            residue = not whole and not any(ring % other.modulus for ring in rings)
+            need(residue, "another message uses it in a way that needs more than its residue")
+    frame.distance += Fraction(prod(rest.shape), 1 << move.distance)
     centred = {f: one - modulus if modulus and 2 * one > modulus else one for f, one in rest.terms.items()}
-    whole = Sum(0, term.shape, {f: -one for f, one in centred.items()})
-    return lambda seen: times(sign, plus(seen, whole))
-
-
-def _inverse(x: Factor, name: str) -> Callable[[Sum], Sum] | None:
-    """The map from the message's entries back to the draw's: of transposes, reshapes and permutations of an axis only."""
-    if x[0] == "atom":
-        return lambda value: value
-    if x[0] != "map" or x[1][0] not in ("transpose", "reshape"):
-        return None
-    inner = _inverse(x[2], name)
-    before = shape_before(x)
-    if inner is None:
-        return None
-    kind, data = x[1]
-    if kind == "reshape":
-        return lambda value: inner(mapped(value, ("reshape", value.shape), before))
-    back = tuple(data.index(axis) for axis in range(len(data)))
-    return lambda value: inner(mapped(value, ("transpose", back), before))
+    return sign, Sum(0, rest.shape, centred)

@@ -13,7 +13,7 @@ import msgspec
 
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
 from pllm_lang.cli.call import Call, Wanted
-from pllm_lang.cli.codes import complete_code
+from pllm_lang.cli.codes import codes_in, complete_code
 from pllm_lang.cli.config import BadConfigError, Settings, find_settings
 from pllm_lang.cli.discover import (
     BadNameError,
@@ -54,7 +54,7 @@ class Switches(msgspec.Struct, frozen=True):
     "--select",
     multiple=True,
     shell_complete=complete_code,
-    help="Show only warnings and notes of these codes or families.",
+    help="Show only warnings and notes of these codes or families, with commas between.",
 )
 @click.option(
     "--ignore",
@@ -107,7 +107,11 @@ def command(
     jobs: int,
     **switches: object,
 ) -> int:
-    """Check plans in PATHS: files, folders, globs, or `-` for the standard input (default: this folder)."""
+    """Check plans in PATHS: files, folders, globs, or `-` for the standard input (default: this folder).
+
+    The exit status is 0 where nothing is found, 1 where anything is, a warning too, and 2 where the call or the
+    environment is wrong.
+    """
     wanted = Wanted(format_, select, ignore, baseline, update_baseline, statistics, jobs or _processors())
     given = msgspec.convert(switches, Switches)
     _refuse_misuse(paths, wanted, given)
@@ -124,13 +128,11 @@ def _processors() -> int:
 
 def _refuse_misuse(paths: Sequence[str], wanted: Wanted, switches: Switches) -> None:
     """Raises BadParameter for options that do not go together, and for codes that are none."""
-    from pllm_lang.cli.commands.explain import is_known
+    from pllm_lang.cli.commands.explain import is_known, nearest
 
-    for code in (*wanted.select, *wanted.ignore):
+    for code in (code for given in (*wanted.select, *wanted.ignore) for code in codes_in(given)):
         if not is_known(code):
-            raise click.BadParameter(
-                f"there is no finding or family `{code}`; `pllm explain` lists all codes"
-            )
+            raise click.BadParameter(f"there is no finding or family `{code}`{nearest(code)}")
     if switches.unsafe_fixes and not (switches.fix or switches.diff):
         raise click.BadParameter("`--unsafe-fixes` goes with `--fix` or `--diff`")
     if wanted.update_baseline and not wanted.baseline:
@@ -216,7 +218,7 @@ def _fix(
     if switches.diff:
         for change in changes:
             click.echo(diff_text(change), nl=False)
-        click.echo(f"{_count(fixed)} would be applied{_more(fixed)}", err=True)
+        click.echo(f"{_count(fixed)} would be applied{_more(fixed, given, switches)}", err=True)
         return (FOUND_SOMETHING if changes else code), None
     if from_stdin:
         text = next(iter(fixed[0].call.buffers.values()))
@@ -228,7 +230,7 @@ def _fix(
     click.echo(given.text, nl=False)
     for title in (title for one in fixed for title in one.titles):
         click.echo(f"fixed: {title}", err=True)
-    click.echo(f"{_count(fixed)} applied{_more(fixed)}", err=True)
+    click.echo(f"{_count(fixed)} applied{_more(fixed, given, switches)}", err=True)
     return code, None
 
 
@@ -239,8 +241,14 @@ def _count(fixed: Sequence[Fixed]) -> str:
     return f"{n_fixes} fix{'' if n_fixes == 1 else 'es'}{files}"
 
 
-def _more(fixed: Sequence[Fixed]) -> str:
-    return "; a limit was reached, so the same call may fix more" if any(one.stopped for one in fixed) else ""
+def _more(fixed: Sequence[Fixed], given: Answer, switches: Switches) -> str:
+    """What else could be fixed: by the same call, or by one that asks for more."""
+    if any(one.stopped for one in fixed):
+        return "; a limit was reached, so the same call may fix more"
+    left = sum(1 for one in given.findings if one.fixes)
+    if switches.unsafe_fixes or not left:
+        return ""
+    return f"; {left} finding{'' if left == 1 else 's'} more by `--unsafe-fixes`, which may change what a plan does"
 
 
 def _write(fixed: Sequence[Fixed]) -> bool:
@@ -277,7 +285,7 @@ def _call(settings: Settings, paths: Sequence[str], switches: Switches) -> Call:
     sought = [folder for folder in map(searched, paths) if folder]
     watched = [one for folder in sought for one in folders_under(folder, settings.root, exclude)]
     if not switches.no_dependents and not all(map(os.path.isdir, paths)):
-        changed = with_dependents(files, settings.root, exclude)
+        changed = with_dependents(files, settings.root, exclude, below=settings.marked)
         return Call(settings, tuple(changed.wanted), tuple({*watched, *changed.looked_at}), named=files)
     return Call(settings, files, tuple(watched), named=files)
 

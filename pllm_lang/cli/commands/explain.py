@@ -23,7 +23,7 @@ def command(code: str | None) -> int:
     assert code is not None
     page = _page(code) if _well_formed(code) else None
     if page is None or not page.is_file():
-        click.echo(f"there is no finding with the code `{code}`{_nearest(code)}", err=True)
+        click.echo(f"there is no finding with the code `{code}`{nearest(code)}", err=True)
         return BAD_CALL
     click.echo(page.read_text(encoding="utf-8").rstrip())
     return 0
@@ -53,8 +53,14 @@ def _well_formed(code: str) -> bool:
     return len(parts) == 2 and all(part.replace("_", "").isalnum() for part in parts)
 
 
-def _nearest(code: str) -> str:
+def nearest(code: str) -> str:
+    """What to say behind a code that is none: the code or family that was probably meant."""
     from difflib import get_close_matches
 
-    close = get_close_matches(code, known_codes(), n=1)
+    codes = known_codes()
+    families = sorted({known.partition(".")[0] for known in codes})
+    names = [known.partition(".")[2] for known in codes]
+    close = get_close_matches(code, [*families, *codes], n=1)
+    if not close and code in names:  # `overflow` for `bounds.overflow`
+        close = [codes[names.index(code)]]
     return f"; did you mean `{close[0]}`?" if close else "; `pllm explain` lists all codes"

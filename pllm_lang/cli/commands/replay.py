@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
+from pllm_lang.cli.discover import SUFFIX
 
 
 @click.command(short_help="Prove a lock again from its certificate, without the verifier.")
@@ -19,6 +20,11 @@ def command(lock: str, format_: str) -> int:
     from pllm_lang.catalog.load import shipped_library
     from pllm_lang.text.regular_file import Unreadable, read_bytes
 
+    if lock.endswith(SUFFIX):
+        click.echo(
+            f"{lock} is a file of plans; `pllm compile {lock}` writes the lock that is replayed", err=True
+        )
+        return BAD_CALL
     data = read_bytes(lock, MAX_LOCK_BYTES)
     if isinstance(data, Unreadable) and data.code != "file.too_large":
         click.echo(f"{lock}: {data.message}", err=True)

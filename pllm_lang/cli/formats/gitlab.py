@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from pllm_lang.cli.formats.places import fingerprints, place_of, told_in_full
 from pllm_lang.cli.told import Told
 from pllm_lang.text.finding import Severity
+from pllm_lang.text.json_text import json_text
 
 FIXES = False
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
@@ -27,4 +26,4 @@ def render(told: Told) -> str:
                 "location": {"path": place.file, "lines": lines},
             }
         )
-    return msgspec.json.format(msgspec.json.encode(issues), indent=2).decode() + "\n"
+    return json_text(issues) + "\n"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from pllm_lang.cli.told import Told, assumptions
+from pllm_lang.text.json_text import json_text
 from pllm_lang.text.render_json import findings_document
 from pllm_lang.verify.report import count_verdicts
 
@@ -35,4 +34,4 @@ def render(told: Told) -> str:
         }
         for report in told.reports
     ]
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return json_text(document) + "\n"

@@ -11,13 +11,12 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from pllm_lang import __version__
 from pllm_lang.cli.formats.places import fingerprints, relative, told_in_full
 from pllm_lang.cli.told import Hidden, Told
 from pllm_lang.resources import rule_pages_dir
 from pllm_lang.text.finding import Edit, Finding, Fix, Severity, Span
+from pllm_lang.text.json_text import json_text
 from pllm_lang.text.order import docs_address
 from pllm_lang.text.source import Source
 
@@ -55,7 +54,7 @@ def render(told: Told) -> str:
         "results": results,
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return json_text(document) + "\n"
 
 
 def _rule(code: str) -> dict[str, Any]:

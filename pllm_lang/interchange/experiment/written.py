@@ -10,13 +10,14 @@ from importlib import import_module
 
 from pllm_lang.interchange.errors import DocumentError
 from pllm_lang.interchange.experiment.document import ExperimentDoc, experiment_spec
+from pllm_lang.text.json_text import plain_json
 
 
 def written(document: ExperimentDoc, format: str) -> str:
     """The document as `format`, json or yaml. Errors: `DocumentError` where the YAML library is not there."""
     spec = experiment_spec(document)
     if format == "json":
-        return json.dumps(spec, indent=2, ensure_ascii=False) + "\n"
+        return plain_json(json.dumps(spec, indent=2, ensure_ascii=False)) + "\n"
     try:
         yaml = import_module("yaml")
     except ModuleNotFoundError:

@@ -60,7 +60,12 @@ def report_unknown(ctx: Context, name: str, span: Span, what: str = "value") -> 
         return
     known = chain(all_names(ctx), ctx.frame.module.scope)
     message = f"no {what} `{name}` is defined here"
-    report(ctx, "names.unknown", message, span, suggest(ctx, name, known), data={"name": name})
+    help = suggest(ctx, name, known) or (_give(name) if what == "value" else "")
+    report(ctx, "names.unknown", message, span, help, data={"name": name})
+
+
+def _give(name: str) -> str:
+    return f"give it a value in a step above, `{name} = ...`, or declare it as `input`, `weight` or `state`"
 
 
 def _defined_later(ctx: Context, name: str) -> Span | None:

@@ -75,7 +75,11 @@ def _function(stage: UnderWay, step: Step, operator: Operator) -> str:
     """A name that is equal for equal operators and parameters: `quantize[to=act8, per=row]`."""
     params = ", ".join(f"{name}={_parameter(stage, value)}" for name, value in step.params)
     name = operator.name if operator.module.startswith("std.") else step.operator
-    return f"{name}[{params}]" if params else name
+    name = f"{name}[{params}]" if params else name
+    meant = step.operator, step.params
+    while stage.called.setdefault(name, meant) != meant:  # a text among the parameters may read like several
+        name += "'"
+    return name
 
 
 def _parameter(stage: UnderWay, value: Expr) -> str:

@@ -69,6 +69,8 @@ class UnderWay:
         self.instances: list[Instance] = []
         self.made: list[Made] = []
         self.names: dict[str, int] = {}
+        self.taken: set[str] = set()
+        self.in_pieces: set[str] = set()
         self.embedded: dict[tuple[str, p.TensorType], Held] = {}
         self.loops: dict[int, int] = {}
         self.assumed: dict[str, None] = {}
@@ -80,6 +82,7 @@ class UnderWay:
         self.shared_state = -1
         self.reached: dict[int, Interval | None] = {}
         self.incomplete = False
+        self.called: dict[str, tuple[str, tuple[tuple[str, Expr], ...]]] = {}
         self.results = {(output.value, party) for output in stage.outputs for party in output.to}
 
     # ---- names ----
@@ -92,9 +95,17 @@ class UnderWay:
         return self.unique(plain)
 
     def unique(self, plain: str) -> str:
+        """A name that is no other value's, nor a piece's of one: `q.p0` of a block `q` may be p0's piece of a value `q`."""
         base = plain.split("'", maxsplit=1)[0]  # `x'2` may be the second `x` and the first `x'2`
-        count = self.names[base] = self.names.get(base, 0) + 1
-        return base if count == 1 else f"{base}'{count}"
+        while True:
+            count = self.names[base] = self.names.get(base, 0) + 1
+            name = base if count == 1 else f"{base}'{count}"
+            whole, _, piece = name.rpartition(".")
+            if name in self.in_pieces or (piece.isidentifier() and whole in self.taken):
+                continue
+            self.taken.add(name)
+            self.in_pieces |= {whole} if piece.isidentifier() else set()
+            return name
 
     # ---- values ----
     def read(self, operand: Operand) -> Held:

@@ -6,12 +6,14 @@ of an instance under the instance's number, every wire a local step at the parti
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
 
 from pllm_lang.ir import protocol as ir
+from pllm_lang.verify.protocol.polynomial import TooLarge
 
 
 class Instance(msgspec.Struct, frozen=True):
@@ -39,13 +41,29 @@ class Composition(msgspec.Struct, frozen=True):
 
 
 def inlined(whole: Composition) -> ir.Protocol:
-    """The composition as one protocol: every name of an instance gets the instance's number."""
+    """The composition as one protocol: every name of an instance gets the instance's number. Raises TooLarge where two values
+    would share a variable: what one of them tells would then be looked at as the other."""
     body: list[ir.Statement] = []
     holdings = {i.name: i.holding for i in whole.inputs}
     taken: set[str] = set()
     for number, instance in enumerate(whole.instances):
         body += _inlined(instance, f"{number}:", holdings, taken)
+    _apart(holdings)
     return ir.Protocol(whole.name, all_parties(whole), whole.inputs, whole.outputs, tuple(body))
+
+
+def _apart(holdings: dict[str, ir.Holding]) -> None:
+    """Every value and every piece of one has a variable of its own, and none is an instance's."""
+    names = Counter(name for value, holding in holdings.items() for name in _variables(value, holding))
+    twice = next((name for name, count in names.items() if count > 1 or ":" in name), "")
+    if twice:
+        raise TooLarge(f"`{twice}` names two values")
+
+
+def _variables(value: str, holding: ir.Holding) -> tuple[str, ...]:
+    """Its own name, which also stands for a shared value in meanings, and those of its pieces."""
+    pieces = holding.pieces if isinstance(holding, ir.Shared) else ()
+    return (value, *(f"{value}.{piece.label}" for piece in pieces))
 
 
 def all_parties(whole: Composition) -> tuple[ir.Party, ...]:

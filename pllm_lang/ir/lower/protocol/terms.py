@@ -6,7 +6,10 @@ a sum have one scale, a product adds them, a shift takes some away; a literal an
 
 from __future__ import annotations
 
+import msgspec
+
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Ref
+from pllm_lang.catalog.records import Format
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.forms import FORMS, added_scales, same_number, same_scale, shape_text
 from pllm_lang.ir.lower.protocol.setting import (
@@ -222,11 +225,26 @@ def opaque(args: tuple[Typed, ...], scope: Scope) -> Typed:
     spec = scope.text.outputs[0]
     number, scale = read_number(spec.format, scope)
     shape = shape_of(spec.shape, scope)
-    formats = {n: f"{f.name or f.kind}:{f.frac}" for n, f in scope.formats.items()}
-    params = ", ".join(f"{n}={v}" for n, v in sorted({**scope.exact, **scope.words, **formats}.items()))
+    formats = {name: _spelt(format_) for name, format_ in scope.formats.items()}
+    words = {name: _quoted(word) for name, word in scope.words.items()}
+    params = ", ".join(f"{n}={v}" for n, v in sorted({**scope.exact, **words, **formats}.items()))
     own = scope.operator.module.startswith("std.")
     name = scope.operator.name if own else f"{scope.operator.module}.{scope.operator.name}"
     name = f"{name}[{params}]" if params else name
     return Typed(
         p.Call(name, tuple(arg.expr for arg in args), p.TensorType(number, shape)), number, shape, scale
     )
+
+
+def _spelt(format_: Format) -> str:
+    """A format by what it holds: two files may call two formats alike."""
+    range_ = f"({format_.low}..{format_.high})" if format_.low or format_.high else ""
+    grid = f"/2^{format_.frac}" if format_.frac else ""
+    ring = f" mod {format_.modulus}" if format_.modulus else ""
+    scale = f" by {format_.scale}" if format_.scale else ""
+    return f"{format_.kind}{format_.bits or ''}{range_}{grid}{ring}{scale}"
+
+
+def _quoted(word: str) -> str:
+    """A word as it is; what could be read as more than one is quoted."""
+    return word if word.replace("_", "").replace(".", "").isalnum() else msgspec.json.encode(word).decode()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term, holds
+from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.exact.number import Exact, text
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Node, Repeat, Requirement
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.failure import FAILURE, asks_for_failure, met_failure
+from pllm_lang.verify.failure import FAILURE, asks_for_failure, holds_up_to, limits_failure, met_failure
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.numbers import decimal, log2_text
@@ -28,9 +28,10 @@ def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
     failing = [met for met in flow.met if met_failure(met) != 0]
     total = _total(failing)
     budgets = _budgets(plan)
+    limited = any(limits_failure(budget) for budget in budgets)
     worst = max(failing or flow.met, key=lambda met: _size(met_failure(met)), default=None)
     subject = -1 if worst is None else worst.step.results[0]
-    if failing and not budgets:
+    if failing and not limited:
         yield _unbudgeted(subject, total)
     for budget in budgets:
         yield _judge(subject, total, budget)
@@ -93,8 +94,7 @@ def _told(total: Exact | None) -> str:
 
 
 def _judge(subject: int, total: Exact | None, budget: Expr) -> Obligation:
-    verdict = None if total is None else holds(budget, Env(context={FAILURE: total}))
-    if verdict:
+    if total is not None and holds_up_to(budget, total):
         return Obligation(CODE, Verdict.PROVED, subject, evidence=(text(total or 0),))
     limit = _limit(budget)
     return Obligation(

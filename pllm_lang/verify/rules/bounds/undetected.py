@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import prod
 
 from pllm_lang.catalog.environment import Env
-from pllm_lang.catalog.evaluate import exact_term, holds, term
+from pllm_lang.catalog.evaluate import exact_term, term
 from pllm_lang.catalog.expr import Apply, Expr, Num, Ref
 from pllm_lang.catalog.records import Component
 from pllm_lang.exact.interval import magnitude
@@ -16,7 +16,7 @@ from pllm_lang.ir.plan import ComponentUse
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.budget import runs_of_steps
 from pllm_lang.verify.carrier import carried_values, modulus_in
-from pllm_lang.verify.failure import FAILURE, asks_for_failure
+from pllm_lang.verify.failure import FAILURE, asks_for_failure, holds_up_to
 from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.limits import ring_text
 from pllm_lang.verify.numbers import log2_text
@@ -74,9 +74,8 @@ def _judge(
 def _limited(
     subject: int, component: Component, rows: int, total: Exact, limit: Expr, env: Env
 ) -> Obligation:
-    here = Env(exact=env.exact, context={FAILURE: total})
     told = term_text(limit)
-    if holds(limit, here):
+    if holds_up_to(limit, total, env):
         evidence = (f"{rows} rows, together {log2_text(total)}",)
         return Obligation(CODE, Verdict.PROVED, subject, part=told, evidence=evidence)
     return Obligation(
