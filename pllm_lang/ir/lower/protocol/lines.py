@@ -6,7 +6,7 @@ sends; what is sent without a name gets one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Item, Num, Ref, Text
 from pllm_lang.catalog.records import ProtocolLine
@@ -65,6 +65,7 @@ def _statement(line: ProtocolLine, phase: p.Phase, scope: Scope) -> Iterator[p.S
 
 def _fresh(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> p.Statement:
     lifetime = LIFETIMES.get(line.word, "execution")
+    _named_once(line.name, scope.values if line.exprs[0] == Ref("key") else scope.keys)
     if line.exprs[0] == Ref("key"):
         scope.keys.add(line.name)
         return p.KeyDraw(line.name, line.parties, lifetime, phase, origin=origin)
@@ -77,6 +78,13 @@ def _fresh(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> p.S
         )
     scope.values[line.name] = Typed(p.Ref(line.name), type_.number, type_.shape, scale)
     return p.Draw(line.name, type_, line.parties, via, lifetime, phase, origin)
+
+
+def _named_once(name: str, others: Collection[str]) -> None:
+    """A value under a key's name would be sent as the key."""
+    if name in others:
+        text = f"`{name}` names a key and a value, so a line that sends it does not say which"
+        raise MalformedError("protocol.malformed", text, "give one of them another name")
 
 
 def _is_mask(expr: Expr) -> bool:
@@ -118,6 +126,7 @@ def _local(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> p.S
             party, term(value, scope).expr, failure_exponent(scope.component, scope), phase, origin
         )
     name = variable(target)
+    _named_once(name, scope.keys)
     wanted = scope.values.get(name)
     found = term(value, scope, wanted)
     if found.number != (wanted or found).number and name in _declared(scope):
