@@ -116,7 +116,7 @@ def _is_limited(walked: Walked, component: Component, use: ComponentUse, rows: i
         )
     total = max(each.range[1], 0) * rows
     limits = [c.expr for c in component.requires if "failure" in t.named_in(c.expr)]
-    holds = [bool(t.holds(limit, Names(exact={**numbers, "failure": total}))) for limit in limits]
+    holds = [bool(t.holds(limit, t.failing(total, numbers))) for limit in limits]
     policy = walked.lock.documents.policy
     if policy is not None and "statistical" in policy.security:
         holds.append(total <= Fraction(1, 1 << whole(policy.security["statistical"])))

@@ -36,6 +36,11 @@ class Names(msgspec.Struct):
     formats: dict[str, Format] = {}
 
 
+def failing(most: n.Number, numbers: dict[str, n.Number] | None = None) -> Names:
+    """`failure` is a chance of which an upper bound is known."""
+    return Names({"failure": Fact((), (0, most))}, numbers or {})
+
+
 # ---- formats ----
 @lru_cache(maxsize=4096)
 def step_of(form: Format | None) -> Size:
