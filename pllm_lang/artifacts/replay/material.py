@@ -16,7 +16,7 @@ import msgspec
 
 from pllm_lang.artifacts.replay.budget import PREPARATION, runs_of, tokens_of_budget, undetected_rows, whole
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
-from pllm_lang.artifacts.replay.run import Run
+from pllm_lang.artifacts.replay.run import Run, inside
 from pllm_lang.artifacts.replay.walked import Found, Walked, record
 from pllm_lang.catalog.expr import Apply, Expr, Ref
 from pllm_lang.catalog.records import Component, ProtocolText
@@ -194,11 +194,8 @@ def names_of(expr: p.Expr) -> Iterator[str]:
     """The variables that an expression reads."""
     if isinstance(expr, p.Ref):
         yield expr.name
-    for field in expr.__struct_fields__:
-        inner = getattr(expr, field)
-        for one in cast("tuple[object, ...]", inner if isinstance(inner, tuple) else (inner,)):
-            if isinstance(one, p.Expr):
-                yield from names_of(one)
+    for inner in inside(expr):
+        yield from names_of(inner)
 
 
 def _kind(of: Expr) -> str:

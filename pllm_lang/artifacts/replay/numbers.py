@@ -69,13 +69,6 @@ def mul(x: Range, y: Range) -> Range:
     return min(ends), max(ends)
 
 
-def div(x: Range, y: Range) -> Range:
-    """Unknown where the divisor may be 0."""
-    if y is None or y[0] <= 0 <= y[1]:
-        return None
-    return mul(x, (over(1, y[1]), over(1, y[0])))
-
-
 def power(x: Range, n: int) -> Range:
     """`x ^ n` for a whole n of moderate size."""
     if x is None or n < 0 or n * max(bits(x[0]), bits(x[1]), 1) > MAX_BITS:
@@ -112,6 +105,11 @@ def around(size: Size) -> Range:
 
 def least(*sizes: Size) -> Size:
     return min((one for one in sizes if one is not None), default=None)
+
+
+def most(*sizes: Size) -> Size:
+    known = [one for one in sizes if one is not None]
+    return None if len(known) < len(sizes) else max(known)
 
 
 def product(*sizes: Size) -> Size:

@@ -176,18 +176,11 @@ def _applied(expr: Apply, names: Names) -> Fact | None:
 
 
 def _by_rule(fn: str, args: list[Fact], expr: Apply, names: Names) -> Fact | None:
-    if fn == "-":
-        return f.negated(args[0]) if len(args) == 1 else f.added(args[0], f.negated(args[1]))
     if fn == "^" or (fn == "*" and expr.args[0] == expr.args[1]):
         exponent = exact(expr.args[1], names) if fn == "^" else 2
-        whole = exponent is not None and exponent.denominator == 1 and abs(exponent) <= 4096
-        if not whole or exponent is None:
+        if exponent is None or exponent.denominator != 1 or abs(exponent) > MAX_EXPONENT:
             return Fact(args[0].shape)
-        return (
-            f.raised(args[0], int(exponent))
-            if exponent >= 0
-            else f.divided(f.point(1), f.raised(args[0], -int(exponent)))
-        )
+        return f.raised(args[0], int(exponent))
     if fn in CONDITIONS:
         shape = f.joined(args[0].shape, args[-1].shape)
         found = _compared(fn, args[0].range, args[-1].range) if fn in COMPARED else OPEN
@@ -226,6 +219,7 @@ def _in_format(fn: str, args: tuple[Expr, ...], names: Names) -> Fact | None:
 
 
 PIECES = 64
+MAX_EXPONENT = 4096
 
 
 def _polynomial(x: Fact | None, coefficients: tuple[n.Number, ...] | None) -> Fact | None:
