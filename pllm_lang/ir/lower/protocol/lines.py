@@ -14,7 +14,7 @@ from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.meaning import failure_exponent
 from pllm_lang.ir.lower.protocol.setting import FollowsError, MalformedError, Scope, Typed
 from pllm_lang.ir.lower.protocol.terms import term
-from pllm_lang.ir.lower.protocol.types import read_type
+from pllm_lang.ir.lower.protocol.types import format_of, read_type
 
 LIFETIMES: dict[str, p.Lifetime] = {
     "execution": "execution",
@@ -71,7 +71,7 @@ def _fresh(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> p.S
         return p.KeyDraw(line.name, line.parties, lifetime, phase, origin=origin)
     via = _via(line, scope)
     type_, scale = read_type(line.exprs[0], scope)
-    if isinstance(type_.number, p.Integer) and not _is_mask(line.exprs[0]):
+    if not _is_mask(line.exprs[0]) and not _is_ring(line.exprs[0], scope):
         text = f"`{line.name}` is drawn from a format that is no ring, so it cannot be uniform"
         raise MalformedError(
             "protocol.malformed", text, "draw from `ring(...)`, or a mask with `uniform_int(bits)`"
@@ -90,6 +90,12 @@ def _named_once(name: str, others: Collection[str]) -> None:
 def _is_mask(expr: Expr) -> bool:
     base = expr.base if isinstance(expr, Item) else expr
     return isinstance(base, Apply) and base.fn == "uniform_int"
+
+
+def _is_ring(expr: Expr, scope: Scope) -> bool:
+    """Whether the format's own values are residues; those of `int8` lie in a carrier, and are few of its residues."""
+    format_ = format_of(expr.base if isinstance(expr, Item) else expr, scope)
+    return bool(format_.modulus) or format_.kind in ("boolean", "label")
 
 
 def _via(line: ProtocolLine, scope: Scope) -> p.ViaMessage | p.ViaPrf:
