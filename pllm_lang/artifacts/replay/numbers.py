@@ -89,6 +89,14 @@ def meet(x: Range, y: Range) -> Range:
     return (low, high) if low <= high else y
 
 
+def narrowed(x: Range, low: Size, high: Size) -> Range:
+    """With what is known of its ends beside; as it was where an end stays unknown, or where that is not possible."""
+    if x is not None:
+        low = x[0] if low is None else max(x[0], low)
+        high = x[1] if high is None else min(x[1], high)
+    return x if low is None or high is None or low > high else (low, high)
+
+
 def within(x: Range, limit: Range) -> bool:
     """Whether all of `x` is known to lie in `limit`."""
     return limit is None or (x is not None and limit[0] <= x[0] and x[1] <= limit[1])
