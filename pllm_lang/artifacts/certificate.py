@@ -97,11 +97,13 @@ def row(facts: Facts) -> Row:
 
 
 def _duties(obligations: Sequence[Obligation]) -> Iterator[Duty]:
-    """Each proved obligation once, in a fixed order, and those that differ in what they are about written as one."""
+    """Each proved obligation once, in a fixed order, and those that differ in what they are about written as one. A budget of
+    failures is about all of the plan, whichever step fails most."""
     found: dict[tuple[str, str, tuple[str, ...]], set[int]] = defaultdict(set)
     for o in obligations:
         if o.verdict is Verdict.PROVED:
-            found[o.code, o.part if o.subject < 0 else "", tuple(sorted(o.assumed))].add(o.subject)
+            about = -1 if o.code == "bounds.failure" else o.subject
+            found[o.code, o.part if o.subject < 0 else "", tuple(sorted(o.assumed))].add(about)
     for code, part, assumed in sorted(found):
         yield Duty(code, tuple(sorted(found[code, part, assumed])), part, assumed)
 

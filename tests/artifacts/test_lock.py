@@ -199,4 +199,4 @@ def test_wrong_calls(tmp_path: Path) -> None:
     assert pllm("compile", "a.pllm:other", cwd=tmp_path).returncode == 2
     assert pllm("compile", "a.pllm", "--check", cwd=tmp_path).returncode == 2
     assert pllm("replay", "no.json", cwd=tmp_path).returncode == 2
-    assert pllm("replay", "a.pllm", cwd=tmp_path).returncode == 1
+    assert pllm("replay", "a.pllm", cwd=tmp_path).returncode == 2

@@ -145,9 +145,32 @@ def test_what_may_be_learnt_is_no_secret() -> None:
     assert "shows something" in shows(msgspec.structs.replace(masked(X), outputs=(elsewhere,)))
 
 
-def test_names_that_are_two_things() -> None:
+KEY, HALF = p.KeyDraw("k", ("a",)), p.Piece("r", ("a",))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "body"),
+    [
+        ((), (p.Draw("x", typed(2, 2), ("a",)),)),
+        ((p.Input("x", typed(2, 2), p.Clear(("a",))),), ()),
+        ((p.Input("\0x", typed(2, 2), p.Clear(("a",))),), ()),
+        ((p.Input("y", typed(2, 2), p.Shared("additive", (HALF, HALF))),), ()),
+        (
+            (
+                p.Input("y", typed(2, 2), p.Shared("additive", (HALF,))),
+                p.Input("y.r", typed(2, 2), p.Public()),
+            ),
+            (),
+        ),
+        ((), (KEY, KEY)),
+        ((), (drawn(), drawn())),
+        ((), (KEY, p.Draw("k", typed(2, 2), ("a",)))),
+    ],
+)
+def test_names_that_are_two_things(inputs: tuple[p.Input, ...], body: tuple[p.Statement, ...]) -> None:
+    text = masked(X)
     with pytest.raises(ReplayError, match="names two things"):
-        run(masked(X, p.Draw("x", typed(2, 2), ("a",))))
+        run(msgspec.structs.replace(text, inputs=(*text.inputs, *inputs), body=body))
 
 
 # ---- what is equal has equal values ----
@@ -180,7 +203,9 @@ def called(table: tuple[int, ...], *keys: str) -> p.Expr:
         (p.Concat((X, p.Scale(0, X)), 0), p.Concat((p.Scale(0, X), X), 0), (4, 2)),
     ],
 )
-def test_what_differs_is_not_shown_to_be_equal(value: p.Expr, meaning: p.Expr, shape: tuple[int, ...]) -> None:
+def test_what_differs_is_not_shown_to_be_equal(
+    value: p.Expr, meaning: p.Expr, shape: tuple[int, ...]
+) -> None:
     assert means(value, value, *shape) == ""
     assert "not shown to be what it means" in means(value, meaning, *shape)
 
@@ -208,8 +233,12 @@ def test_maps_that_do_not_fit_what_they_take_are_refused(moved: p.Expr) -> None:
 
 def test_a_distance_is_counted_over_entries_that_are_known() -> None:
     wide = p.TensorType(p.Integer(50), ("n", 2))
-    text = masked(
-        p.Add((X, p.Cast(R, BIG))), drawn(wide), x=p.TensorType(BIG, ("n", 2)), range_bits=10
-    )
+    text = masked(p.Add((X, p.Cast(R, BIG))), drawn(wide), x=p.TensorType(BIG, ("n", 2)), range_bits=10)
     with pytest.raises(ReplayError, match="unknown size"):
         run(text)
+
+
+@pytest.mark.parametrize("bits", [-1, 1 << 60])
+def test_bits_that_nobody_counts_with_are_refused(bits: int) -> None:
+    with pytest.raises(ReplayError, match="more bits than are followed"):
+        run(masked(X, drawn(typed(2, 2, number=p.Integer(bits)))))

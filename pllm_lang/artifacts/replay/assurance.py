@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay.assuming import rests_on
 from pllm_lang.artifacts.replay.kernels import words
-from pllm_lang.artifacts.replay.refusal import ReplayError
-from pllm_lang.artifacts.replay.walked import Found, Walked, record
+from pllm_lang.artifacts.replay.refusal import need
+from pllm_lang.artifacts.replay.walked import Found, Walked, component_at, record
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, Ref, Text
-from pllm_lang.catalog.records import ClaimRule, Component, Policy, Record
+from pllm_lang.catalog.records import ClaimRule, Policy, Record
 
 SORTS = {
     "bounds.overflow": "assumed_ranges",
@@ -39,13 +39,14 @@ def assured(walked: Walked) -> set[Found]:
 def _nothing_forbidden(walked: Walked, policy: Policy) -> None:
     """No bound rests on an assumption of a forbidden sort, no protocol on a primitive where these are forbidden."""
     for code, _, text in sorted(walked.told):
-        if SORTS.get(code) in policy.forbids:
-            raise ReplayError("certificate.policy", f"the policy forbids to take for granted: {text}")
+        _need(SORTS.get(code) not in policy.forbids, f"the policy forbids to take for granted: {text}")
     for text in walked.lock.documents.protocols if "unproved_primitives" in policy.forbids else ():
-        if text.component and rests_on(text.protocol):
-            raise ReplayError(
-                "certificate.policy", f"`{text.protocol.name}` rests on a primitive, which the policy forbids"
-            )
+        rests = text.component and rests_on(text.protocol)
+        _need(not rests, f"`{text.protocol.name}` rests on a primitive, which the policy forbids")
+
+
+def _need(holds: object, text: str) -> None:
+    need(holds, "certificate.policy", text)
 
 
 def _apart(walked: Walked, policy: Policy) -> set[Found]:
@@ -53,8 +54,8 @@ def _apart(walked: Walked, policy: Policy) -> set[Found]:
     experiment = walked.lock.documents.experiment
     if experiment is None or experiment.deployment is None or "local_deployment" not in policy.forbids:
         return set()
-    if experiment.deployment.kind == "local":
-        raise ReplayError("certificate.policy", "all parties run on one machine, which the policy forbids")
+    apart = experiment.deployment.kind != "local"
+    _need(apart, "all parties run on one machine, which the policy forbids")
     return {("assurance.local_deployment", -1, "step")}
 
 
@@ -76,9 +77,8 @@ def _claimed(walked: Walked, policy: Policy) -> set[Found]:
     for key, about in first.items():
         for rule in policy.claims:
             shown = sorted(_records_for(walked, key, rule))
-            if not shown:
-                text = f"the policy requires `{rule.claim}` of `{key.rpartition('.')[2]}`, and no record in the lock shows it"
-                raise ReplayError("certificate.policy", text)
+            what = f"`{rule.claim}` of `{key.rpartition('.')[2]}`"
+            _need(shown, f"the policy requires {what}, and no record in the lock shows it")
             named = next((one for one in shown if (about, one) in stated), shown[0])
             walked.told.add(("assurance.missing", about, named))
             found.add(("assurance.missing", about, ""))
@@ -90,25 +90,24 @@ def _records_for(walked: Walked, key: str, rule: ClaimRule) -> list[str]:
     about = [one for one in _records(walked, key) if _text(one.fields.get("claim")) == rule.claim]
     if CONTRARY not in rule.outcomes and any(_word(one, "outcome") == CONTRARY for one in about):
         return []
-    accepted = [one for one in about if _word(one, "outcome") in (rule.outcomes or SUFFICIENT)]
-    accepted = [
-        one for one in accepted if not rule.refinements or _word(one, "refinement") in rule.refinements
-    ]
     used = [dict(step.use.params) for step, _ in walked.ran if step.use is not None and step.use.key == key]
     accepted = [
-        one for one in accepted if all(_is_about(one.fields.get("of"), key, params) for params in used)
+        one
+        for one in about
+        if _word(one, "outcome") in (rule.outcomes or SUFFICIENT)
+        and (not rule.refinements or _word(one, "refinement") in rule.refinements)
+        and all(_is_about(one.fields.get("of"), key, params) for params in used)
     ]
     return [f"{rule.claim} of `{key.rpartition('.')[2]}` ({one.name})" for one in accepted]
 
 
 def _records(walked: Walked, key: str) -> Iterator[Record]:
     """Assurance records about a component in its version."""
-    component = record(walked, key)
-    for own in walked.lock.documents.records:
-        one = record(walked, own)
-        if isinstance(one, Record) and one.kind == "assurance" and isinstance(component, Component):
-            version = _text(one.fields.get("version"))
-            if key in _subjects(one.fields.get("of")) and version in ("", component.version):
+    component = component_at(walked, key)
+    for one in (record(walked, own) for own in walked.lock.documents.records):
+        if isinstance(one, Record) and one.kind == "assurance":
+            named = {name for name, _ in _subjects(one.fields.get("of"))}
+            if key in named and _text(one.fields.get("version")) in ("", component.version):
                 yield one
 
 
@@ -116,24 +115,21 @@ def _word(one: Record, field: str) -> str:
     return next(words(one.fields.get(field)), "")
 
 
+def _subjects(of: Expr | None) -> Iterator[tuple[str, tuple[tuple[str, Expr], ...] | None]]:
+    """What a record is about: a component, and the parameters that it is about; None for a form that has no meaning."""
+    for one in of.items if isinstance(of, ListOf) else (of,):
+        if isinstance(one, Ref):
+            yield one.name, ()
+        elif isinstance(one, Apply):
+            yield one.fn, None if one.args else one.named
+
+
 def _is_about(of: Expr | None, key: str, params: dict[str, Expr]) -> bool:
     """Whether a record of `component(bits: 32)` is about a use with these parameters."""
-    for one in of.items if isinstance(of, ListOf) else (of,):
-        if isinstance(one, Ref) and one.name == key:
-            return True
-        if (
-            isinstance(one, Apply)
-            and one.fn == key
-            and not one.args
-            and all(params.get(name) == value for name, value in one.named)
-        ):
-            return True
-    return False
-
-
-def _subjects(of: Expr | None) -> set[str]:
-    items = of.items if isinstance(of, ListOf) else (of,)
-    return {one.name if isinstance(one, Ref) else one.fn for one in items if isinstance(one, Ref | Apply)}
+    return any(
+        name == key and own is not None and all(params.get(param) == value for param, value in own)
+        for name, own in _subjects(of)
+    )
 
 
 def _text(expr: Expr | None) -> str:
@@ -146,25 +142,19 @@ def _against_others(walked: Walked, policy: Policy) -> set[Found]:
     the policy to require the claim that assurance records then meet; so has every primitive."""
     found: set[Found] = set()
     for kind in sorted({rule.kind for rule in policy.adversaries} - {"semi_honest"}):
-        if not any(rule.claim == f"{kind}-security" and rule.outcomes for rule in policy.claims):
-            raise ReplayError(
-                "certificate.policy", f"the policy requires no claim of security against {kind} parties"
-            )
+        claimed = any(rule.claim == f"{kind}-security" and rule.outcomes for rule in policy.claims)
+        _need(claimed, f"the policy requires no claim of security against {kind} parties")
         for key, about in _last_uses(walked).items():
-            component = record(walked, key)
-            if not isinstance(component, Component) or kind not in component.adversaries:
-                raise ReplayError(
-                    "certificate.policy", f"`{key}` is not said to be secure against {kind} parties"
-                )
+            component = component_at(walked, key)
+            _need(kind in component.adversaries, f"`{key}` is not said to be secure against {kind} parties")
             text = f"security of `{component.name}` against {kind} parties, by its assurance record"
             walked.told.add(("placement.adversary", about, text))
             found.add(("placement.adversary", about, ""))
-        for text in walked.lock.documents.protocols:
-            for party in text.protocol.parties:
-                if party.ideal is not None and party.ideal.adversary == "semi_honest":
-                    raise ReplayError(
-                        "certificate.policy", f"`{party.ideal.name}` is not assumed against {kind} parties"
-                    )
+        ideals = [one.ideal for text in walked.lock.documents.protocols for one in text.protocol.parties]
+        for ideal in ideals:
+            if ideal is not None:
+                strong = ideal.adversary != "semi_honest"
+                _need(strong, f"`{ideal.name}` is not assumed against {kind} parties")
     return found
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.kernels import defects_of, is_elsewhere, words
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import need
 from pllm_lang.artifacts.replay.releases import admits
 from pllm_lang.artifacts.replay.terms import Names
-from pllm_lang.artifacts.replay.walked import Found, Walked, record
+from pllm_lang.artifacts.replay.walked import Found, Walked, component_at
 from pllm_lang.catalog.expr import MapOf, Text
 from pllm_lang.catalog.records import Component, Policy
 
@@ -31,9 +31,7 @@ def judged_components(walked: Walked) -> set[Found]:
             alike[id(judged)] = tuple(_judged(component, judged.names, documents.policy))
         found |= {(code, step.results[0], "") for code in alike.get(id(judged), ())}
     for slot, use in () if documents.experiment is None else documents.experiment.slots:
-        component = record(walked, use.key)
-        if not isinstance(component, Component):
-            raise ReplayError("certificate.plan", f"the lock holds no component `{use.key}`")
+        component = component_at(walked, use.key)
         if component.kind != "method":
             names = _given(dict(use.params), component)
             found |= {(code, -1, slot) for code in _judged(component, names, documents.policy)}
@@ -50,8 +48,8 @@ def _given(params: dict[str, t.Expr], component: Component) -> Names:
 def _judged(component: Component, names: Names, policy: Policy | None) -> Iterator[str]:
     for defect in defects_of(component.fields):
         if "feature" not in defect:
-            if not is_elsewhere(component.version, defect, names):
-                raise _refused(component, f"{component.version} has a known defect")
+            elsewhere = is_elsewhere(component.version, defect, names)
+            _need(elsewhere, component, f"{component.version} has a known defect")
             yield "versions.defect"
     if policy is not None:
         yield from _forbidden(component, policy)
@@ -59,14 +57,13 @@ def _judged(component: Component, names: Names, policy: Policy | None) -> Iterat
         yield from _level(component, names, policy)
 
 
-def _refused(component: Component, text: str) -> ReplayError:
-    return ReplayError("certificate.policy", f"`{component.name}` {text}")
+def _need(holds: object, component: Component, text: str) -> None:
+    need(holds, "certificate.policy", f"`{component.name}` {text}")
 
 
 def _forbidden(component: Component, policy: Policy) -> Iterator[str]:
     forbidden = set(words(component.fields.get("properties"))) & set(policy.forbids)
-    if forbidden:
-        raise _refused(component, f"is {sorted(forbidden)[0]}, which the policy forbids")
+    _need(not forbidden, component, f"is {min(forbidden, default='')}, which the policy forbids")
     if policy.forbids:
         yield "assurance.forbidden_property"
 
@@ -75,17 +72,17 @@ def _version(component: Component, policy: Policy) -> Iterator[str]:
     wanted = policy.fields.get("versions")
     for name, value in wanted.entries if isinstance(wanted, MapOf) else ():
         if name in (component.id, component.name) and isinstance(value, Text):
-            if not admits(component.version, value.value):
-                raise _refused(component, f"{component.version} is not shown to be {value.value}")
+            accepted = admits(component.version, value.value)
+            _need(accepted, component, f"{component.version} is not shown to be {value.value}")
             yield "versions.not_accepted"
 
 
 def _level(component: Component, names: Names, policy: Policy) -> Iterator[str]:
     """Each level that the record states, where the policy asks one of this sort."""
     for sort, level in component.security.entries if isinstance(component.security, MapOf) else ():
-        if sort not in policy.security:
-            continue
-        found = t.value(level, names)
-        if found is None or found.range is None or found.range[0] < n.number(policy.security[sort]):
-            raise _refused(component, f"has less {sort} security than the policy asks")
-        yield "versions.security_level"
+        if sort in policy.security:
+            found = t.value(level, names)
+            known = None if found is None else found.range
+            enough = known is not None and known[0] >= n.number(policy.security[sort])
+            _need(enough, component, f"has less {sort} security than the policy asks")
+            yield "versions.security_level"

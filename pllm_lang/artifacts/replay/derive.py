@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from pllm_lang.artifacts.replay import facts as f
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.facts import Fact
 from pllm_lang.artifacts.replay.givens import with_bounds, with_norm
 from pllm_lang.artifacts.replay.numbers import Range, Size
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import ReplayError, need
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import Claim, Judged, Said, Value, Walked, form_of
 from pllm_lang.catalog.expr import AnyRank, Apply, Expr, ListOf, Num, Ref, Text
@@ -92,8 +90,8 @@ def _claim(expr: Expr) -> Claim | None:
     match expr:
         case Apply(fn=op, args=(Apply(fn=slot, args=(Ref(name=name),)), bound)) if op in FLIPPED:
             return Claim(slot, name, op, bound)
-        case Apply(fn=op, args=(bound, Apply(fn=slot, args=(Ref(name=name),)))) if op in FLIPPED:
-            return Claim(slot, name, FLIPPED[op], bound)
+        case Apply(fn=op, args=(bound, Apply(args=(Ref(),)) as told)) if op in FLIPPED:
+            return _claim(Apply(FLIPPED[op], (told, bound)))
         case _:
             return None
 
@@ -103,23 +101,16 @@ def derive(view: Judged, position: int, type_: TensorType, where: str) -> Fact:
     name, said = view.said.operator.results[position].name, view.said
     meaning = said.means.get(name)
     found = None if meaning is None else t.value(meaning, view.names)
-    if found is not None and found.shape != type_.shape and not _repeats(found.shape, type_.shape):
-        raise ReplayError("certificate.plan", f"`{name}` has another shape than its operator gives it", where)
-    fact = found or Fact()
-    fact = f.settled(f.reshaped(fact, type_.shape))
-    claims = [(claim, _limit(claim, view.names)) for claim in said.claims.get(name, ())]
-    error: Size = 0
-    for claim, bound in claims:
-        if claim.slot == "error":
-            limit = bound if claim.op in ("<=", "<", "==") else None
-            error = None if limit is None or error is None else max(error, limit[1])
-    if fact.range is None:
-        fact = _claimed_whole(fact, claims)
-    for claim, bound in claims:
-        if bound is not None and claim.slot != "error":
-            fact = _sharpened(fact, claim, bound, view.names)
+    if found is not None and found.shape != type_.shape:
+        text = f"`{name}` has another shape than its operator gives it"
+        need(_repeats(found.shape, type_.shape), "certificate.plan", text, where)
+    fact = f.settled(f.reshaped(found or Fact(), type_.shape))
+    known = [(claim, t.value(claim.limit, view.names)) for claim in said.claims.get(name, ())]
+    claims = [(claim, None if fact is None else fact.range) for claim, fact in known]
+    own = [(claim.op, bound) for claim, bound in claims if claim.slot == "error"]
+    error = n.most(0, *(None if bound is None or op not in UP else bound[1] for op, bound in own))
     view.errors.append(error)
-    return _widened(f.settled(fact), error)
+    return _widened(_sharpened(fact, claims, view.names), error)
 
 
 def _repeats(shape: f.Shape, over: f.Shape) -> bool:
@@ -127,49 +118,27 @@ def _repeats(shape: f.Shape, over: f.Shape) -> bool:
     return f.ANY in shape and f.joined(shape, over) == over
 
 
-def _limit(claim: Claim, names: Names) -> Range:
-    found = t.value(claim.limit, names)
-    return None if found is None else found.range
-
-
-def _claimed_whole(fact: Fact, claims: list[tuple[Claim, Range]]) -> Fact:
-    """Both ends at once, where the meaning gives none."""
-    low = high = None
-    for claim, bound in claims:
-        if bound is not None:
-            low = bound[0] if claim.slot == "min" and claim.op in DOWN else low
-            high = bound[1] if claim.slot == "max" and claim.op in UP else high
-    return (
-        fact
-        if low is None or high is None or low > high
-        else msgspec.structs.replace(fact, range=(low, high))
-    )
-
-
-def _sharpened(fact: Fact, claim: Claim, bound: tuple[n.Number, n.Number], names: Names) -> Fact:
-    slot = claim.slot
-    up = bound[1] if claim.op in UP else None
-    down = bound[0] if claim.op in DOWN else None
-    if "norm" in slot:
-        return fact if up is None else with_norm(fact, slot, up, t.square_above(claim.limit, names))
-    if slot == "max_abs":
-        return fact if up is None else msgspec.structs.replace(fact, range=n.meet(fact.range, n.around(up)))
-    if fact.range is None:
-        return fact
-    low, high = fact.range
-    if slot == "max" and up is not None:
-        high = min(high, up)
-    if slot == "min" and down is not None:
-        low = max(low, down)
-    return fact if low > high else msgspec.structs.replace(fact, range=(low, high))
+def _sharpened(fact: Fact, claims: list[tuple[Claim, Range]], names: Names) -> Fact:
+    """Norms, and both ends; where the meaning gives no range, both ends have to be claimed."""
+    limits = [(claim, bound) for claim, bound in claims if bound is not None]
+    highs = [(claim.slot, bound[1]) for claim, bound in limits if claim.op in UP]
+    lows = [(claim.slot, bound[0]) for claim, bound in limits if claim.op in DOWN]
+    low = max((one for slot, one in lows if slot == "min"), default=None)
+    high = min((one for slot, one in highs if slot == "max"), default=None)
+    fact = f.changed(fact, range=n.narrowed(fact.range, low, high))
+    for slot, top in highs:
+        if slot == "max_abs":
+            fact = f.changed(fact, range=n.meet(fact.range, n.around(top)))
+    for claim, bound in limits:
+        if "norm" in claim.slot and claim.op in UP:
+            fact = with_norm(fact, claim.slot, bound[1], t.square_above(claim.limit, names))
+    return f.settled(fact)
 
 
 def _widened(fact: Fact, error: Size) -> Fact:
     """Every entry is off by at most `error`: norms grow by that of a vector of errors."""
-    if error is None:
-        return Fact(fact.shape)
     if not error:
-        return fact
+        return Fact(fact.shape) if error is None else fact
     spread = n.add(fact.range, (-error, error))
 
     def wider(norms: f.Norms, count: Size) -> f.Norms:
@@ -183,23 +152,16 @@ def _widened(fact: Fact, error: Size) -> Fact:
 def store(view: Judged, step: Step, position: int, fact: Fact, where: str) -> Fact:
     """On the grid of its format: by a component that says how far it rounds, else in the clear to a neighbour."""
     form, name = view.forms[position], view.said.operator.results[position].name
-    unit = t.step_of(form)
+    unit, component, x = t.step_of(form), view.said.component, fact.range
     if unit is not None and not n.divides(unit, fact.unit):
-        component = view.said.component
         own = () if component is None else claims_of(component.ensures)
         if any(claim.slot == "error" and claim.result == name for claim in own):
-            fact = msgspec.structs.replace(fact, unit=unit)
-        elif view.clear or component is None:
-            x = fact.range
-            spread = None if x is None else (x[0] // unit * unit, -(-x[1] // unit) * unit)
-            fact = Fact(fact.shape, spread, unit=unit)
+            fact = f.changed(fact, unit=unit)
         else:
             text = "a result is off its grid and nothing says how it is rounded"
-            raise ReplayError("certificate.bound", text, where)
-    if form.kind != "float" and not n.within(fact.range, t.held_by(form)):
-        raise ReplayError("certificate.bound", "a result leaves its format", where)
-    return (
-        with_bounds(fact, tuple(b for b in step.assumes if b.result == position))
-        if step.assumes
-        else f.settled(fact)
-    )
+            need(view.clear or component is None, "certificate.bound", text, where)
+            spread = None if x is None else (x[0] // unit * unit, -(-x[1] // unit) * unit)
+            fact = Fact(fact.shape, spread, unit=unit)
+    fits = form.kind == "float" or n.within(fact.range, t.held_by(form))
+    need(fits, "certificate.bound", "a result leaves its format", where)
+    return with_bounds(fact, tuple(bound for bound in step.assumes if bound.result == position))

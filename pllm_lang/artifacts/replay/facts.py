@@ -2,15 +2,14 @@
 
 A `Fact` bounds every entry, and the norms of every row and column, of a tensor of a shape. A rule is a theorem about one
 primitive of the expression language, with its reason where that is not plain. A primitive without a rule leaves nothing
-known, and from that no claim follows.
+known, and from that no claim follows. `tests/artifacts/test_range_rules.py` holds every rule against tensors of fractions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
-from math import floor, gcd, prod
+from math import floor, gcd, lcm, prod
 from typing import TypeAlias
 
 import msgspec
@@ -25,6 +24,7 @@ ANY = -1
 """The size of an axis along which an explicit broadcast repeats."""
 OPEN: Norms = (None, None)
 UNIT: Range = (-1, 1)
+changed = msgspec.structs.replace
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -45,21 +45,21 @@ def point(value: n.Number) -> Fact:
 
 
 def reshaped(x: Fact, shape: Shape) -> Fact:
-    return x if x.shape == shape else msgspec.structs.replace(x, shape=shape)
+    return x if x.shape == shape else changed(x, shape=shape)
 
 
 def settled(x: Fact) -> Fact:
     """No entry is larger than a norm of its row or column."""
-    if (x.rows is OPEN and x.cols is OPEN) or not _has_norms(x):
+    if not has_norms(x):
         return x
     norms = n.least(n.root_above(x.rows[0]), x.rows[1], n.root_above(x.cols[0]), x.cols[1])
-    return x if norms is None else msgspec.structs.replace(x, range=n.meet(x.range, n.around(norms)))
+    return x if norms is None else changed(x, range=n.meet(x.range, n.around(norms)))
 
 
 # ---- norms ----
-def _has_norms(x: Fact) -> bool:
+def has_norms(x: Fact) -> bool:
     """Whether a norm is known that range and size do not imply; without any, none of a sum or a product says more either."""
-    return x.rows != OPEN or x.cols != OPEN
+    return (x.rows is not OPEN or x.cols is not OPEN) and (x.rows != OPEN or x.cols != OPEN)
 
 
 def size(x: Fact, axis: int) -> Size:
@@ -78,18 +78,17 @@ def norms(x: Fact, axis: int) -> Norms:
     )
 
 
+def _of_both(x: Fact, y: Fact, rule: Callable[[Norms, Norms], Norms]) -> tuple[Norms, Norms]:
+    """Rows and columns of a result of two tensors of one shape."""
+    if not has_norms(x) and not has_norms(y):
+        return OPEN, OPEN
+    return rule(norms(x, -1), norms(y, -1)), rule(norms(x, -2), norms(y, -2))
+
+
 def _sum(x: Norms, y: Norms) -> Norms:
     """Triangle inequality: (|x| + |y|)^2 for the squared norm."""
     cross = n.root_above(n.product(x[0], y[0]))
     return n.total(x[0], y[0], n.product(2, cross)), n.total(x[1], y[1])
-
-
-def _times(x: Norms, y: Norms, p: Size, q: Size) -> Norms:
-    """Of entrywise products, |x| <= p and |y| <= q: Hoelder (infinity with 1 and with 2), Cauchy-Schwarz."""
-    return (
-        n.least(n.product(x[0], q, q), n.product(p, p, y[0])),
-        n.least(n.product(x[1], q), n.product(p, y[1]), n.root_above(n.product(x[0], y[0]))),
-    )
 
 
 def _by(x: Norms, factor: Size) -> Norms:
@@ -98,16 +97,11 @@ def _by(x: Norms, factor: Size) -> Norms:
 
 def common(*units: Size) -> Size:
     """The largest number of which all are whole multiples."""
-    out: Size = None
-    for unit in units:
-        if unit is None:
-            return None
-        if isinstance(unit, int) and (out is None or isinstance(out, int)):
-            out = gcd(out or 0, unit)
-            continue
-        top, under = (0, 1) if out is None else (out.numerator, out.denominator)
-        out = Fraction(gcd(top * unit.denominator, unit.numerator * under), under * unit.denominator)
-    return out
+    if not units or None in units:
+        return None
+    known = [unit for unit in units if unit is not None]
+    under = lcm(*(unit.denominator for unit in known))
+    return n.over(gcd(*(unit.numerator * (under // unit.denominator) for unit in known)), under)
 
 
 # ---- entry by entry ----
@@ -127,66 +121,71 @@ def joined(a: Shape, b: Shape) -> Shape | None:
     return None
 
 
+def _over(x: Fact, shape: Shape) -> Fact:
+    """The entries repeated over a shape: the norms of rows stay only where rows stay what they were."""
+    if x.shape == shape:
+        return x
+    return Fact(shape, x.range, x.rows if x.shape and x.shape[-1:] == shape[-1:] else OPEN, unit=x.unit)
+
+
 def _both(x: Fact, y: Fact) -> tuple[Fact, Fact] | None:
-    """Over the common shape: the norms of rows stay only where rows stay what they were."""
     shape = joined(x.shape, y.shape)
-    if shape is None:
-        return None
-
-    def over(one: Fact) -> Fact:
-        kept = one.rows if one.shape[-1:] == shape[-1:] and shape else OPEN
-        return one if one.shape == shape else Fact(shape, one.range, kept, unit=one.unit)
-
-    return over(x), over(y)
+    return None if shape is None else (_over(x, shape), _over(y, shape))
 
 
 def added(x: Fact, y: Fact) -> Fact | None:
     if (both := _both(x, y)) is None:
         return None
-    rows, cols = OPEN, OPEN
-    if _has_norms(x) or _has_norms(y):
-        rows, cols = (_sum(norms(both[0], axis), norms(both[1], axis)) for axis in (-1, -2))
-    return Fact(both[0].shape, n.add(x.range, y.range), rows, cols, common(x.unit, y.unit))
+    x, y = both
+    return Fact(x.shape, n.add(x.range, y.range), *_of_both(x, y, _sum), common(x.unit, y.unit))
 
 
 def negated(x: Fact) -> Fact:
-    return msgspec.structs.replace(x, range=n.neg(x.range), peak=None)
+    return changed(x, range=n.neg(x.range), peak=None)
+
+
+def subtracted(x: Fact, y: Fact | None = None) -> Fact | None:
+    return negated(x) if y is None else added(x, negated(y))
 
 
 def multiplied(x: Fact, y: Fact) -> Fact | None:
+    """Norms of entrywise products, |x| <= p and |y| <= q: Hoelder (infinity with 1 and with 2), Cauchy-Schwarz."""
     if (both := _both(x, y)) is None:
         return None
-    p, q, rows, cols = n.largest(x.range), n.largest(y.range), OPEN, OPEN
-    if _has_norms(x) or _has_norms(y):
-        rows, cols = (_times(norms(both[0], axis), norms(both[1], axis), p, q) for axis in (-1, -2))
-    return Fact(both[0].shape, n.mul(x.range, y.range), rows, cols, n.product(x.unit, y.unit))
+    x, y = both
+    p, q = n.largest(x.range), n.largest(y.range)
+
+    def norm(a: Norms, b: Norms) -> Norms:
+        return (
+            n.least(n.product(a[0], q, q), n.product(p, p, b[0])),
+            n.least(n.product(a[1], q), n.product(p, b[1]), n.root_above(n.product(a[0], b[0]))),
+        )
+
+    return Fact(x.shape, n.mul(x.range, y.range), *_of_both(x, y, norm), n.product(x.unit, y.unit))
 
 
 def divided(x: Fact, y: Fact) -> Fact | None:
     """Nothing is known where the divisor may be 0."""
-    if (both := _both(x, y)) is None or y.range is None or y.range[0] <= 0 <= y.range[1]:
-        return None if both is None else Fact(both[0].shape)
-    factor = n.over(1, min(abs(y.range[0]), abs(y.range[1])))
-    unit = n.product(x.unit, factor) if y.range[0] == y.range[1] else None
-    rows = _by(norms(both[0], -1), factor) if _has_norms(x) else OPEN
-    return Fact(both[0].shape, n.div(x.range, y.range), rows, unit=unit)
+    if y.range is None or y.range[0] <= 0 <= y.range[1]:
+        return None if (both := _both(x, y)) is None else Fact(both[0].shape)
+    low, high = n.over(1, y.range[1]), n.over(1, y.range[0])
+    return multiplied(x, Fact(y.shape, (low, high), unit=abs(low) if low == high else None))
 
 
 def raised(x: Fact, exponent: int) -> Fact:
+    """A square has the norms of a product, and is not negative; |e| <= 4096 has the caller seen to."""
+    if exponent < 0:
+        return divided(point(1), raised(x, -exponent)) or Fact(x.shape)
+    square = multiplied(x, x) if exponent == 2 and has_norms(x) else None
     unit = None if x.unit is None or exponent > 64 else x.unit**exponent
-    if exponent != 2 or not _has_norms(x):
-        return Fact(x.shape, n.power(x.range, exponent), unit=unit)
-    top = n.largest(x.range)
-    rows, cols = ((n.product(two, top, top), two) for two in (norms(x, -1)[0], norms(x, -2)[0]))
-    return Fact(x.shape, n.power(x.range, 2), rows, cols, unit)
+    return changed(square or Fact(x.shape), range=n.power(x.range, exponent), unit=unit)
 
 
 def least_of(x: Fact, y: Fact) -> Fact | None:
-    shape = joined(x.shape, y.shape)
-    if shape is None or x.range is None or y.range is None:
-        return None if shape is None else Fact(shape)
+    if (both := _both(x, y)) is None or x.range is None or y.range is None:
+        return None if both is None else Fact(both[0].shape)
     found = min(x.range[0], y.range[0]), min(x.range[1], y.range[1])
-    return Fact(shape, found, unit=common(x.unit, y.unit))
+    return Fact(both[0].shape, found, unit=common(x.unit, y.unit))
 
 
 def most_of(x: Fact, y: Fact) -> Fact | None:
@@ -221,12 +220,21 @@ def chosen(choice: Fact, x: Fact, y: Fact) -> Fact | None:
 def sized(x: Fact) -> Fact:
     low, high = x.range or (None, None)
     found = x.range if low is None or high is None or low >= 0 else (max(-high, 0), max(-low, high))
-    return msgspec.structs.replace(x, range=found, peak=None)
+    return changed(x, range=found, peak=None)
+
+
+def rounded(x: Fact, step: n.Number) -> Fact:
+    """To the nearest multiple of `step`, ties to even, which is monotone."""
+    if n.divides(step, x.unit):
+        return x
+    found = None
+    if x.range is not None:
+        found = round(n.over(x.range[0], step)) * step, round(n.over(x.range[1], step)) * step
+    return Fact(x.shape, found, unit=step)
 
 
 def floored(x: Fact) -> Fact:
-    found = None if x.range is None else (floor(x.range[0]), floor(x.range[1]))
-    return Fact(x.shape, found, unit=1)
+    return Fact(x.shape, None if x.range is None else (floor(x.range[0]), floor(x.range[1])), unit=1)
 
 
 def risen(x: Fact) -> Fact:
@@ -235,22 +243,9 @@ def risen(x: Fact) -> Fact:
     return Fact(x.shape, n.rising(n.exponential, x.range), peak=None if peak is None else peak[0])
 
 
-def rooted(x: Fact) -> Fact:
-    return Fact(x.shape, None if x.range is None or x.range[0] < 0 else n.rising(n.root, x.range))
-
-
-def saturated(x: Fact) -> Fact:
-    return Fact(x.shape, UNIT if x.range is None else n.rising(n.hyperbolic_tangent, x.range))
-
-
-def rounded(x: Fact, step: n.Number) -> Fact:
-    """To the nearest multiple of `step`, ties to even, which is monotone."""
-    if n.divides(step, x.unit):
-        return x
-    if x.range is None:
-        return Fact(x.shape, unit=step)
-    low, high = (round(n.over(end, step)) * step for end in x.range)
-    return Fact(x.shape, (low, high), unit=step)
+def _entries(function: Callable[[Range], Range]) -> Callable[[Fact], Fact]:
+    """A function of each entry of which the range alone is followed."""
+    return lambda x: Fact(x.shape, function(x.range))
 
 
 # ---- matrices and rows ----
@@ -279,31 +274,29 @@ def outer_product(a: Fact, b: Fact) -> Fact | None:
     if not a.shape or len(b.shape) != 1:
         return None
     rows, cols = OPEN, OPEN
-    if _has_norms(a) or _has_norms(b):
+    if has_norms(a) or has_norms(b):
         rows, cols = _by(norms(b, -1), n.largest(a.range)), _by(norms(a, -1), n.largest(b.range))
     return Fact((*a.shape, b.shape[0]), n.mul(a.range, b.range), rows, cols, n.product(a.unit, b.unit))
 
 
-def totalled(x: Fact, count: Size, rows: Size, shape: Shape) -> Fact:
+def _totalled(x: Fact, count: Size, rows: Size, shape: Shape) -> Fact:
     """`count` entries of `rows` rows: no more than their L1 norms; none negative: at least their largest."""
     found = None if count is None or ANY in x.shape else n.mul((count, count), x.range)
-    if found is None:
+    if found is None or x.range is None:
         return Fact(shape, unit=x.unit)
     found = n.meet(found, n.around(n.product(rows, norms(x, -1)[1])))
-    if (
-        x.peak is not None
-        and rows is not None
-        and count
-        and x.range is not None
-        and x.range[0] >= 0
-        and found is not None
-    ):
-        found = n.meet(found, (max(rows * x.peak, found[0]), max(rows * x.peak, found[1])))
+    least = n.product(rows, x.peak) if count and x.range[0] >= 0 else None
+    if least is not None and found is not None:
+        found = max(least, found[0]), max(least, found[1])
     return Fact(shape, found, unit=x.unit)
 
 
+def whole_total(x: Fact) -> Fact:
+    return _totalled(x, prod(x.shape), prod(x.shape[:-1]), ())
+
+
 def row_total(x: Fact) -> Fact:
-    return totalled(x, size(x, -1), 1, x.shape[:-1])
+    return _totalled(x, size(x, -1), 1, x.shape[:-1])
 
 
 def row_mean(x: Fact) -> Fact | None:
@@ -336,19 +329,11 @@ def transposed(x: Fact) -> Fact | None:
     return Fact((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.range, x.cols, x.rows, x.unit)
 
 
-def bounded_by_one(x: Fact) -> Fact:
-    return Fact(x.shape, UNIT)
-
-
-def whole_total(x: Fact) -> Fact:
-    return totalled(x, prod(x.shape), prod(x.shape[:-1]), ())
-
-
-def along_rows(x: Fact) -> Fact:
+def repeated_rows(x: Fact) -> Fact:
     return moved(x, (ANY, *x.shape), True, len(x.shape) > 1)
 
 
-def along_columns(x: Fact) -> Fact:
+def repeated_along_rows(x: Fact) -> Fact:
     return moved(x, (*x.shape, ANY), False, False)
 
 
@@ -356,6 +341,7 @@ RULES: dict[str, Callable[..., Fact | None]] = {
     "+": added,
     "*": multiplied,
     "/": divided,
+    "-": subtracted,
     "neg": negated,
     "min": least_of,
     "max": most_of,
@@ -364,11 +350,11 @@ RULES: dict[str, Callable[..., Fact | None]] = {
     "abs": sized,
     "floor": floored,
     "exp": risen,
-    "sqrt": rooted,
-    "tanh": saturated,
-    "erf": bounded_by_one,
-    "cos": bounded_by_one,
-    "sin": bounded_by_one,
+    "sqrt": _entries(lambda x: None if x is None or x[0] < 0 else n.rising(n.root, x)),
+    "tanh": _entries(lambda x: UNIT if x is None else n.rising(n.hyperbolic_tangent, x)),
+    "erf": _entries(lambda _: UNIT),
+    "cos": _entries(lambda _: UNIT),
+    "sin": _entries(lambda _: UNIT),
     "matmul": matrix_product,
     "outer": outer_product,
     "sum": whole_total,
@@ -377,6 +363,6 @@ RULES: dict[str, Callable[..., Fact | None]] = {
     "row_max": row_largest,
     "subtract_row_max": below_row_largest,
     "transpose": transposed,
-    "row_broadcast": along_rows,
-    "col_broadcast": along_columns,
+    "row_broadcast": repeated_rows,
+    "col_broadcast": repeated_along_rows,
 }

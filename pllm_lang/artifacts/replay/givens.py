@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from pllm_lang.artifacts.replay import facts as f
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.facts import Fact
 from pllm_lang.artifacts.replay.numbers import Range, Size
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import need
 from pllm_lang.artifacts.replay.walked import Value, Walked, form_of
 from pllm_lang.ir.plan import Bound, Constant, Input, Placement, State, TensorType, Weight
 
@@ -42,15 +40,14 @@ def bound_text(bound: Bound) -> str:
 
 
 def _stated_range(given: Input | Weight | State, limit: Range) -> None:
-    low, high = _ends(given.bounds)
-    if low is not None and high is not None and low > high:
-        raise ReplayError("certificate.bound", "its stated range is empty", f"%{given.value}")
-    for one in (low, high):
-        if limit is not None and one is not None and not limit[0] <= one <= limit[1]:
-            raise ReplayError("certificate.bound", "its stated range leaves its format", f"%{given.value}")
+    where, (low, high) = f"%{given.value}", _ends(given.bounds)
+    possible = low is None or high is None or low <= high
+    need(possible, "certificate.bound", "its stated range is empty", where)
+    fits = all(n.within((end, end), limit) for end in (low, high) if end is not None)
+    need(fits, "certificate.bound", "its stated range leaves its format", where)
     least = max(0, low or 0, -(high or 0))
-    if any("norm" in bound.slot and n.number(bound.limit) < least for bound in given.bounds):
-        raise ReplayError("certificate.bound", "a norm is smaller than every entry", f"%{given.value}")
+    norms = [n.number(bound.limit) for bound in given.bounds if "norm" in bound.slot]
+    need(min(norms, default=least) >= least, "certificate.bound", "a norm is smaller than every entry", where)
 
 
 def _ends(bounds: tuple[Bound, ...]) -> tuple[Size, Size]:
@@ -63,16 +60,9 @@ def _ends(bounds: tuple[Bound, ...]) -> tuple[Size, Size]:
 
 def with_bounds(fact: Fact, bounds: tuple[Bound, ...]) -> Fact:
     """What is stated is taken as true; that it is possible, or only assumed, is the plan's own affair."""
-    if any(bound.op != (">=" if bound.slot in ("min", "row_max") else "<=") for bound in bounds):
-        raise ReplayError("certificate.plan", "a bound is stated from the side that says nothing")
-    low, high = _ends(bounds)
-    if fact.range is not None:
-        low, high = (
-            max(x for x in (low, fact.range[0]) if x is not None),
-            min(x for x in (high, fact.range[1]) if x is not None),
-        )
-    found = (low, high) if low is not None and high is not None and low <= high else fact.range
-    fact = msgspec.structs.replace(fact, range=found)
+    sides = [bound.op == (">=" if bound.slot in ("min", "row_max") else "<=") for bound in bounds]
+    need(all(sides), "certificate.plan", "a bound is stated from the side that says nothing")
+    fact = f.changed(fact, range=n.narrowed(fact.range, *_ends(bounds)))
     for bound in bounds:
         if "norm" in bound.slot:
             fact = with_norm(fact, bound.slot, n.number(bound.limit))
@@ -83,14 +73,12 @@ def with_norm(fact: Fact, slot: str, limit: n.Number, square: Size = None) -> Fa
     side = "cols" if slot.startswith("col") else "rows"
     two, one = getattr(fact, side)
     norms = (n.least(two, limit * limit, square), one) if slot.endswith("2") else (two, n.least(one, limit))
-    return msgspec.structs.replace(fact, **{side: norms})
+    return f.changed(fact, **{side: norms})
 
 
 def fact_of_constant(constant: Constant) -> Fact:
     entries = [n.number(entry) for entry in constant.entries]
+    if not entries:
+        return Fact(constant.type.shape)
     unit = f.common(*(abs(e) for e in entries if e)) or 1
-    return (
-        Fact(constant.type.shape, (min(entries), max(entries)), unit=unit)
-        if entries
-        else Fact(constant.type.shape)
-    )
+    return Fact(constant.type.shape, (min(entries), max(entries)), unit=unit)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from pllm_lang.artifacts.replay.refusal import ReplayError, told
+from pllm_lang.artifacts.replay.refusal import need, told
 from pllm_lang.artifacts.replay.walked import Found, Walked
 from pllm_lang.catalog.expr import ListOf, Ref
 from pllm_lang.catalog.records import Policy
@@ -29,9 +29,8 @@ def independent(walked: Walked) -> set[Found]:
     found: set[Found] = set()
     for group, together in _groups(policy):
         names = " and ".join(f"`{party}`" for party in group)
-        walked.told.add(
-            (CODE, -1, f"{names} do not collude{_said(group, together, names, experiment.deployment)}")
-        )
+        by = _said(group, together, names, experiment.deployment)
+        walked.told.add((CODE, -1, f"{names} do not collude{by}"))
         found.add((CODE, -1, names))
     return found
 
@@ -40,15 +39,12 @@ def _said(group: tuple[str, ...], together: int, names: str, deployment: Deploym
     if deployment.kind == "local":
         return ", although one machine runs them (a local deployment is for testing)"
     admins = dict(deployment.administered_by)
-    if len(admins) < len(deployment.administered_by) or not set(group) <= admins.keys():
-        raise ReplayError(
-            "certificate.policy", f"nothing says who administers {names}, who are assumed not to collude"
-        )
+    known = len(admins) == len(deployment.administered_by) and set(group) <= admins.keys()
+    text = f"nothing says who administers {names}, who are assumed not to collude"
+    need(known, "certificate.policy", text)
     own = [admins[party] for party in group]
-    if any(own.count(admin) > together for admin in own):
-        raise ReplayError(
-            "certificate.policy", f"{names} are assumed not to collude, and one administers several of them"
-        )
+    text = f"{names} are assumed not to collude, and one administers several of them"
+    need(all(own.count(admin) <= together for admin in own), "certificate.policy", text)
     return ": " + ", ".join(f"{party} is run by {admins[party]}" for party in group)
 
 
@@ -76,7 +72,5 @@ def _within_adversaries(policy: Policy, deployment: Deployment) -> None:
     for who in {admin for _, admin in deployment.administered_by}:
         own = {party for party, admin in deployment.administered_by if admin == who} & corruptible
         covered = any(own <= {*rule.among} and len(own) <= rule.count for rule in policy.adversaries)
-        if len(own) > 2 and not covered:
-            raise ReplayError(
-                "certificate.policy", f"`{who}` administers {told(own)}, whom no adversary corrupts together"
-            )
+        text = f"`{who}` administers {told(own)}, whom no adversary corrupts together"
+        need(len(own) <= 2 or covered, "certificate.policy", text)

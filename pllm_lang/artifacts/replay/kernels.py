@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from pllm_lang.artifacts.replay import terms as t
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import need
 from pllm_lang.artifacts.replay.releases import admits
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, record
@@ -90,11 +90,8 @@ def _names_of(outer: Names, served: Served) -> Names:
 
 
 def _excluded(flawed: Kernel | Component, defect: Defect, names: Names, machine: frozenset[str]) -> None:
-    features = set(words(defect.get("feature")))
-    if not (features and not features <= machine) and not is_elsewhere(flawed.version, defect, names):
-        raise ReplayError(
-            "certificate.target", f"a known defect of `{flawed.name}` is not shown to be elsewhere"
-        )
+    elsewhere = not {*words(defect.get("feature"))} <= machine or is_elsewhere(flawed.version, defect, names)
+    need(elsewhere, "certificate.target", f"a known defect of `{flawed.name}` is not shown to be elsewhere")
 
 
 def is_elsewhere(version: str, defect: Defect, names: Names) -> bool:

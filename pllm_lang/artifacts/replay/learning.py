@@ -18,6 +18,7 @@ from pllm_lang.artifacts.replay.holdings import (
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.seats import take, wires_of
 from pllm_lang.artifacts.replay.walked import Said, number_of
+from pllm_lang.catalog.expr import Ref
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Output, Placement, Step
@@ -51,7 +52,7 @@ def show(at: At, use: Use) -> None:
 
 def asks_revealed(at: At, step: Step, said: Said, wired: list[Held], parties: frozenset[str]) -> None:
     """A component's record says which operands it reveals; who is shown one knows it, or may learn it by its name (a member's is
-    its family's) or, where it chooses rows, as `indices`."""
+    its family's) or, where it is called so and counts places, as `indices`."""
     reveals = () if said.component is None else said.component.reveals
     if not reveals and not at.shown:
         return
@@ -66,7 +67,8 @@ def asks_revealed(at: At, step: Step, said: Said, wired: list[Held], parties: fr
         others = at.shown.pop(held.name, None)
         if not others:
             continue
-        words = ({name_of(at, number_of(operand))} - RESERVED) | ({spec.name} & {"indices"})
+        places = {"indices"} if spec.name == "indices" and spec.format == Ref("index") else set[str]()
+        words = ({name_of(at, number_of(operand))} - RESERVED) | places
         if spec.name not in reveals or any(not words & set(learns.get(party, ())) for party in others):
             text = f"`{held.name}` is shown, and the policy does not let it be learnt"
             raise ReplayError("certificate.program", text)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Duty, Lock
+from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay.assurance import assured
 from pllm_lang.artifacts.replay.components import judged_components
 from pllm_lang.artifacts.replay.form import is_well_formed
@@ -32,7 +32,7 @@ from pllm_lang.artifacts.replay.reading import read_lock, record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.texts import are_narrations
 from pllm_lang.artifacts.replay.walk import walk
-from pllm_lang.artifacts.replay.walked import Found, Walked
+from pllm_lang.artifacts.replay.walked import Walked
 from pllm_lang.catalog.records import Component
 
 SHOWN = frozenset(
@@ -107,7 +107,8 @@ def _replayed(lock: Lock) -> Replayed:
     expected |= judged_components(walked) | counted(walked, runs) | fitting(walked) | independent(walked)
     walked.told |= {one for one in placed if one[0] == "placement.assumption"}
     expected |= assured(walked)
-    stated = {one for duty in lock.documents.certificate.duties for one in _claims(duty)}
+    duties = lock.documents.certificate.duties
+    stated = {(duty.code, about, duty.part) for duty in duties for about in duty.about}
     for code, about, part in sorted(expected ^ stated):
         missing = (code, about, part) in expected
         what = "leaves out" if missing else "claims, and the plan does not owe,"
@@ -137,13 +138,6 @@ def _replayed(lock: Lock) -> Replayed:
 
 
 _PARTS = {"bounds.requirement": "requires"}
-
-
-def _claims(duty: Duty) -> list[Found]:
-    """A budget of failures is about all of the plan, whichever step a certificate says fails most."""
-    if duty.code == "bounds.failure":
-        return [(duty.code, -1, "")]
-    return [(duty.code, about, duty.part) for about in duty.about]
 
 
 def _word_of(lock: Lock) -> Iterator[str]:

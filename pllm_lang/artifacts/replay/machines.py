@@ -17,10 +17,10 @@ from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, defects_at, given_kernels, words
 from pllm_lang.artifacts.replay.material import names_of
-from pllm_lang.artifacts.replay.refusal import ReplayError
-from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, form_of, number_of, record
-from pllm_lang.catalog.expr import Expr, Num
-from pllm_lang.catalog.records import Component, Kernel, Record
+from pllm_lang.artifacts.replay.refusal import ReplayError, need
+from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, component_at, form_of, number_of, record
+from pllm_lang.catalog.expr import Num
+from pllm_lang.catalog.records import Component, Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Step, TensorType
@@ -40,10 +40,12 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A step as it ran: who takes part (nobody: anybody may), the bytes of what it moves and needs, which operands are weights."""
+    """A step as it ran: who takes part (nobody: anybody may), the bytes of what it moves and needs, which operands are weights;
+    `about` is its first result, `in_text` whether its component has a protocol."""
 
     step: Step
     view: Judged
+    about: int
     who: frozenset[str]
     bytes: n.Number
     weights: tuple[tuple[int, int], ...]
@@ -67,24 +69,19 @@ def fitting(walked: Walked) -> set[Found]:
     for host in hosts:
         own = [one for one in calls if host.party in (one.who or everybody)]
         found |= _memory(sizes, host, own) | _rings(walked, experiment, host, own)
-        found |= _features(walked, experiment, host, own, backend)
-        found |= _defects(host, own, backend)
+        found |= _features(walked, experiment, host, own, backend) | _defects(host, own, backend)
     return found
 
 
 def _call(sizes: Sizes, step: Step, view: Judged) -> Call:
-    weights, moved = list[tuple[int, int]](), [*step.types]
-    for place, (operand, held) in enumerate(zip(step.operands, view.values, strict=True)):
-        value = number_of(operand)
-        if value in sizes.weights:
-            weights.append((place, value))
-        else:
-            moved.append(held.type)
-    need = _own_memory(view) + sum(map(sizes.of, moved))
+    values = list(map(number_of, step.operands))
+    weights = tuple((place, value) for place, value in enumerate(values) if value in sizes.weights)
+    moved = [held.type for value, held in zip(values, view.values, strict=True) if value not in sizes.weights]
+    size = _own_memory(view) + sum(map(sizes.of, (*step.types, *moved)))
     component = view.said.component
     in_text = component is not None and component.protocol is not None
     kernels = () if component is None else tuple(given_kernels(sizes.walked, step))
-    return Call(step, view, _who(step, view), need, tuple(weights), component, in_text, kernels)
+    return Call(step, view, step.results[0], _who(step, view), size, weights, component, in_text, kernels)
 
 
 def _host(walked: Walked, party: str, key: str) -> Host:
@@ -93,17 +90,11 @@ def _host(walked: Walked, party: str, key: str) -> Host:
         raise ReplayError("certificate.plan", f"the lock holds no machine `{key}`")
     fields = target.fields
     has = frozenset((*words(fields.get("isa")), *words(fields.get("features"))))
-    return Host(
-        party,
-        target.name,
-        has,
-        _number(fields.get("memory")) or 0,
-        _number(fields.get("ring_bits")),
+    memory, ring = (
+        n.number(one.value) if isinstance(one, Num) else None
+        for one in (fields.get("memory"), fields.get("ring_bits"))
     )
-
-
-def _number(expr: Expr | None) -> n.Size:
-    return n.number(expr.value) if isinstance(expr, Num) else None
+    return Host(party, target.name, has, memory or 0, ring)
 
 
 def _who(step: Step, view: Judged) -> frozenset[str]:
@@ -116,12 +107,9 @@ def _who(step: Step, view: Judged) -> frozenset[str]:
 
 
 def _placed(calls: list[Call], hosts: frozenset[str]) -> set[Found]:
-    first: dict[str, int] = {}
-    for one in calls:
-        for party in one.who:
-            first.setdefault(party, one.step.results[0])
-    if not first.keys() <= hosts or not (first or hosts):
-        raise ReplayError("certificate.target", "a party takes part, and the deployment gives it no machine")
+    first = {party: one.about for one in reversed(calls) for party in one.who}
+    met = first.keys() <= hosts and (first or hosts)
+    need(met, "certificate.target", "a party takes part, and the deployment gives it no machine")
     return {("target.no_host", about, "") for about in first.values()}
 
 
@@ -154,11 +142,10 @@ def _memory(sizes: Sizes, host: Host, own: list[Call]) -> set[Found]:
     used = {value for call in own for place, value in call.weights if _reads(sizes, host.party, call, place)}
     kept += sum(sizes.of(walked.values[value].type) * sizes.weights[value] for value in used)
     largest = max(own, key=lambda call: call.bytes, default=None)
-    about = -1 if largest is None or not largest.bytes else largest.step.results[0]
+    about = -1 if largest is None or not largest.bytes else largest.about
     total = kept + (0 if largest is None else largest.bytes)
-    if total > host.memory:
-        text = f"`{host.party}` needs {total} bytes, and `{host.name}` has {host.memory}"
-        raise ReplayError("certificate.target", text)
+    text = f"`{host.party}` needs {total} bytes, and `{host.name}` has {host.memory}"
+    need(total <= host.memory, "certificate.target", text)
     return {("target.capacity", about, "step" if about < 0 else "")}
 
 
@@ -191,18 +178,13 @@ def _reads(sizes: Sizes, party: str, call: Call, place: int) -> bool:
 
 def _readers(text: p.Protocol, place: int) -> frozenset[str]:
     """The roles that read or send an operand, whole or in pieces."""
-    name, roles = text.inputs[place].name, {one.name for one in text.parties}
-    found = {
-        one.party
-        for one in text.body
-        if isinstance(one, p.Assign) and name in map(_whole, names_of(one.value))
-    }
-    found |= {one.sender for one in text.body if isinstance(one, p.Send) and _whole(one.name) == name}
-    return frozenset(found & roles)
-
-
-def _whole(name: str) -> str:
-    return name.partition(".")[0]
+    name, found = text.inputs[place].name, set[str]()
+    for line in text.body:
+        if isinstance(line, p.Assign) and any(one.partition(".")[0] == name for one in names_of(line.value)):
+            found.add(line.party)
+        if isinstance(line, p.Send) and line.name.partition(".")[0] == name:
+            found.add(line.sender)
+    return frozenset(found & {one.name for one in text.parties})
 
 
 # ---- features, kernels, rings ----
@@ -212,20 +194,16 @@ def _features(
     """What components ask of their hosts is there, and every kernel has a variant for it. Those of the backend serve the
     products under a protocol; the other components of the pipeline ask at the machines of their roles."""
     found: set[Found] = set()
-    first = -1
+    first = next((call.about for call in own if call.component is not None and call.in_text), -1)
     for call in own:
-        if call.component is None:
-            continue
-        about, product = call.step.results[0], call.in_text
-        kernels = [one.kernel for one in (*call.kernels, *(backend if product and first < 0 else ()))]
-        first = about if product and first < 0 else first
-        asked = call.component.host_features
-        _has(host, asked, kernels)
-        found |= {("target.feature", about, "")} if asked or kernels else set()
+        if call.component is not None:
+            kernels = [*call.kernels, *(backend if call.in_text and call.about == first else ())]
+            _has(host, call.component.host_features, kernels)
+            found |= (
+                {("target.feature", call.about, "")} if call.component.host_features or kernels else set()
+            )
     for _, use in experiment.slots:
-        component = record(walked, use.key)
-        if not isinstance(component, Component):
-            raise ReplayError("certificate.plan", f"the lock holds no component `{use.key}`")
+        component = component_at(walked, use.key)
         if component.kind != "method" and component.host_features and host.party in dict(use.roles).values():
             _has(host, component.host_features, [])
             found.add(("target.feature", first, component.name if first < 0 else ""))
@@ -236,38 +214,31 @@ def _defects(host: Host, own: list[Call], backend: list[Served]) -> set[Found]:
     """No known defect applies on the machine; equal steps are asked once."""
     alike: dict[tuple[int, int], set[Found]] = {}
     for call in own:
-        key = id(call.view), call.step.results[0]
+        key = id(call.view), call.about
         if call.component is not None and key not in alike:
             served = [*call.kernels, *(backend if call.in_text else ())]
             alike[key] = defects_at(host.has, call.step, call.view, served)
     return set[Found]().union(*alike.values())
 
 
-def _has(host: Host, features: tuple[str, ...], kernels: list[Kernel]) -> None:
-    missing = [*(set(features) - host.has)]
-    missing += [
-        one.name for one in kernels if not host.has & set(one.variants) and EVERYWHERE not in one.variants
-    ]
-    if missing:
-        text = f"`{host.name}` of `{host.party}` is not shown to have what `{sorted(missing)[0]}` needs"
-        raise ReplayError("certificate.target", text)
+def _has(host: Host, features: tuple[str, ...], kernels: list[Served]) -> None:
+    missing = {*features} - host.has
+    missing |= {one.kernel.name for one in kernels if not {*one.kernel.variants} & {*host.has, EVERYWHERE}}
+    text = f"`{host.name}` of `{host.party}` is not shown to have what `{min(missing, default='')}` needs"
+    need(not missing, "certificate.target", text)
 
 
 def _rings(walked: Walked, experiment: Experiment, host: Host, own: list[Call]) -> set[Found]:
     """One ring in the steps, at the machine's runtime, and in stocks that no protocol compares with its own bundles."""
     stocks = [n.number(stock.ring_bits) for stock in experiment.stocks if stock.ring_bits]
-    found: set[Found] = set()
-    seen: set[tuple[int, bool]] = set()
+    found: dict[tuple[int, bool], Found] = {}
     for call in own:
         modulus = call.view.modulus
         apart = call.in_text and walked.lock.documents.policy is not None
         others = [*([] if host.ring_bits is None else [host.ring_bits]), *([] if apart else stocks)]
-        if modulus is None or (modulus, apart) in seen or not others:
-            continue
-        seen.add((modulus, apart))
-        if any(bits != (modulus - 1).bit_length() for bits in others):
-            raise ReplayError(
-                "certificate.target", f"plan, material and `{host.name}` are made for several rings"
-            )
-        found.add(("target.ring", call.step.results[0], ""))
-    return found
+        if modulus is not None and others and (modulus, apart) not in found:
+            same = all(bits == (modulus - 1).bit_length() for bits in others)
+            text = f"plan, material and `{host.name}` are made for several rings"
+            need(same, "certificate.target", text)
+            found[modulus, apart] = "target.ring", call.about, ""
+    return {*found.values()}

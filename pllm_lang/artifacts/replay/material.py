@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import cast
 
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay.budget import PREPARATION, runs_of, tokens_of_budget, undetected_rows, whole
-from pllm_lang.artifacts.replay.refusal import ReplayError, told
-from pllm_lang.artifacts.replay.run import Run
-from pllm_lang.artifacts.replay.walked import Found, Walked, record
-from pllm_lang.catalog.expr import Apply, Expr, Ref
-from pllm_lang.catalog.records import Component, ProtocolText
+from pllm_lang.artifacts.replay.refusal import need, told
+from pllm_lang.artifacts.replay.run import Run, inside
+from pllm_lang.artifacts.replay.sums import modulus_of
+from pllm_lang.artifacts.replay.walked import Found, Walked, component_at, record
+from pllm_lang.catalog.expr import Apply, Expr, Ref, Text
+from pllm_lang.catalog.records import Component
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment, Stock
 
@@ -49,66 +49,66 @@ class Need(msgspec.Struct):
     count: int = 0
 
 
+def _holds(condition: object, text: str, component: str = "") -> None:
+    need(condition, "certificate.material", text, component)
+
+
 def _material(walked: Walked, experiment: Experiment, runs: list[Run]) -> set[Found]:
     found: set[Found] = set()
     left = {stock.key: whole(stock.count) for stock in experiment.stocks}
     first: dict[str, Need] = {}
-    if len(left) < len(experiment.stocks):
-        raise ReplayError("certificate.material", "a stock is counted twice")
-    for need in _needs(walked, experiment, runs):
-        stock = _stock_for(need, experiment.stocks)
-        if stock is None:
-            raise ReplayError("certificate.material", f"no stock holds any `{need.bundle}`", need.component)
-        left[stock.key] -= need.count
-        if left[stock.key] < 0:
-            text = f"the budget burns {need.count} of `{need.bundle}`, and `{stock.key}` has {left[stock.key] + need.count} left"
-            raise ReplayError("certificate.material", text, need.component)
-        _fits(walked, experiment, need, stock)
-        found.add(("material.shortage", need.about, ""))
-        if first.setdefault(stock.key, need).key != need.key:
-            raise _of_two(stock.key, need)
-        if need.of_weights:
-            _made_of_these_weights(walked, need, stock)
-            found.add(("material.binding", need.about, ""))
-    for key, need in first.items():
-        found |= _shared(experiment, key, left[key], need)
+    _holds(len(left) == len(experiment.stocks), "a stock is counted twice")
+    for want in _needs(walked, experiment, runs):
+        stock = _stock_for(want, experiment.stocks)
+        there = left[stock.key]
+        text = f"the budget burns {want.count} of `{want.bundle}`, and `{stock.key}` has {there} left"
+        _holds(want.count <= there, text, want.component)
+        left[stock.key] -= want.count
+        _fits(walked, experiment, want, stock)
+        found.add(("material.shortage", want.about, ""))
+        _of_one(first.setdefault(stock.key, want).key == want.key, stock.key, want)
+        if want.of_weights:
+            _made_of_these_weights(walked, want, stock)
+            found.add(("material.binding", want.about, ""))
+    for key, want in first.items():
+        found |= _shared(experiment, key, left[key], want)
     return found
 
 
-def _of_two(stock: str, need: Need) -> ReplayError:
-    text = f"`{stock}` serves two components, and each bundle is made for one"
-    return ReplayError("certificate.material", text, need.component)
+def _of_one(condition: bool, stock: str, want: Need) -> None:
+    _holds(condition, f"`{stock}` serves two components, and each bundle is made for one", want.component)
 
 
-def _shared(experiment: Experiment, key: str, left: int, need: Need) -> set[Found]:
+def _shared(experiment: Experiment, key: str, left: int, want: Need) -> set[Found]:
     """What is left is enough for the other experiments that draw on the stock, together, and for the same component."""
     others = [one for one in experiment.drawn if one.stock == key]
-    if any(one.components not in ((), (need.key,)) for one in others):
-        raise _of_two(key, need)
+    _of_one(all(one.components in ((), (want.key,)) for one in others), key, want)
     burnt = sum(whole(one.count) for one in others)
-    if burnt > left:
-        text = f"other experiments burn {burnt} of `{key}`, and this one leaves {left}"
-        raise ReplayError("certificate.material", text)
-    return {("material.shared", need.about, "")} if others else set()
+    _holds(burnt <= left, f"other experiments burn {burnt} of `{key}`, and this one leaves {left}")
+    return {("material.shared", want.about, "")} if others else set()
 
 
+# ---- what is burnt ----
 def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need]:
     """In the order of first use."""
     documents, needs = walked.lock.documents, dict[tuple[str, str, int], Need]()
-    first = {number: step.results[0] for number, step in enumerate(walked.every)}
-    burnt = [_burnt(walked, text.component, run) for text, run in zip(documents.protocols, runs, strict=True)]
+    texts = documents.protocols
+    burnt = [_burnt(walked, text.component, run) for text, run in zip(texts, runs, strict=True)]
     for place, program in enumerate(documents.programs):
         within = runs_of(place, len(documents.programs), experiment)
         for use in (one for one in program.uses if isinstance(one, Use)):
-            key = documents.protocols[use.protocol].component
+            key, roles = texts[use.protocol].component, dict(use.roles)
             for one in burnt[use.protocol]:
-                makers = frozenset(dict(use.roles)[role] for role in one.roles)
-                name = record(walked, key).name
-                made = Need(key, name, one.bundle, one.bits, first[use.step], one.of_weights, makers)
-                need = needs.setdefault((key, one.bundle, one.bits), made)
-                need.count += one.units * use.times * within
-                need.makers &= makers
-                need.of_weights |= one.of_weights
+                makers, about = (
+                    frozenset(roles[role] for role in one.roles),
+                    walked.every[use.step].results[0],
+                )
+                name = component_at(walked, key).name
+                made = Need(key, name, one.bundle, one.bits, about, one.of_weights, makers)
+                want = needs.setdefault((key, one.bundle, one.bits), made)
+                want.count += one.units * use.times * within
+                want.makers &= makers
+                want.of_weights |= one.of_weights
     return list(needs.values())
 
 
@@ -123,28 +123,17 @@ class Burnt(msgspec.Struct, frozen=True):
 
 
 def _burnt(walked: Walked, component: str, run: Run) -> list[Burnt]:
-    text = run.protocol
-    return [
-        Burnt(
-            one.name,
-            _ring_bits(one, run),
-            _units(one, run),
-            frozenset(_makers(one, text)),
-            _of_weights(one, text),
-        )
-        for one in _bundles(walked, component, run)
-    ]
-
-
-def _bundles(walked: Walked, component: str, run: Run) -> list[p.Bundle]:
-    """Those of the text, which are those of the component's record."""
+    """Of the bundles of a text, which are those of the component's record."""
     found = [line for line in run.protocol.body if isinstance(line, p.Bundle)]
-    own = record(walked, component) if component else None
-    said = own.protocol if isinstance(own, Component) else None
-    lines = (*said.offline, *said.online) if isinstance(said, ProtocolText) else ()
-    if [(one.name, one.unit) for one in found] != [(b.name, b.word) for b in lines if b.kind == "bundle"]:
-        raise ReplayError("certificate.material", "it burns other material than its record says", component)
-    return found
+    said = component_at(walked, component).protocol if component else None
+    lines = () if said is None else (*said.offline, *said.online)
+    own = [(one.name, one.word) for one in lines if one.kind == "bundle"]
+    same = [(one.name, one.unit) for one in found] == own
+    _holds(same, "it burns other material than its record says", component)
+    return [
+        Burnt(one.name, _ring_bits(one, run), _units(one, run), _makers(one, run), _of_weights(one, run))
+        for one in found
+    ]
 
 
 def _units(bundle: p.Bundle, run: Run) -> int:
@@ -153,37 +142,31 @@ def _units(bundle: p.Bundle, run: Run) -> int:
         return 1
     held = [value.shape for (_, name), value in run.held.items() if name in bundle.members]
     held += [one.value.shape for name, one in run.draws.items() if name in bundle.members]
-    shapes = [cast("tuple[int, ...]", shape) for shape in held]
-    return max((prod(shape if bundle.unit == "entry" else shape[:-1]) for shape in shapes), default=1)
+    return max((prod(shape if bundle.unit == "entry" else shape[:-1]) for shape in held), default=1)
 
 
 def _ring_bits(bundle: p.Bundle, run: Run) -> int:
     """The widest ring in which a member is drawn; where all are computed, in which anything is drawn or given."""
     moduli = [run.draws[name].value.modulus for name in bundle.members if name in run.draws]
     if not moduli:
-        given = [one.type.number for one in run.protocol.inputs]
         moduli = [one.value.modulus for one in run.draws.values()]
-        moduli += [number.modulus for number in given if isinstance(number, p.Ring)]
+        moduli += [modulus_of(one.type.number) for one in run.protocol.inputs]
     return max(((modulus - 1).bit_length() for modulus in moduli if modulus), default=0)
 
 
-def _makers(bundle: p.Bundle, text: p.Protocol) -> set[str]:
+def _makers(bundle: p.Bundle, run: Run) -> frozenset[str]:
     """The roles that draw, hold or compute every member before anything of it is sent; no primitive."""
-    holders = [
-        set(line.holders) if isinstance(line, p.Draw) else {line.party}
-        for line in text.body
-        if (isinstance(line, p.Draw) and line.name in bundle.members)
-        or (isinstance(line, p.Assign) and line.target in bundle.members)
-    ]
-    ideal = {party.name for party in text.parties if party.ideal is not None}
-    together = holders[0].intersection(*holders) if holders else set[str]()
-    return together - ideal
+    lines = run.protocol.body
+    holders = [{*one.holders} for one in lines if isinstance(one, p.Draw) and one.name in bundle.members]
+    holders += [{one.party} for one in lines if isinstance(one, p.Assign) and one.target in bundle.members]
+    together = set[str].intersection(*holders) if holders else set[str]()
+    return frozenset(together - {party.name for party in run.protocol.parties if party.ideal is not None})
 
 
-def _of_weights(bundle: p.Bundle, text: p.Protocol) -> bool:
+def _of_weights(bundle: p.Bundle, run: Run) -> bool:
     """Whether a member is computed, on whatever way, from a value that lives as long as the weights."""
-    weights = {given.name for given in text.inputs if given.lifetime == "weights"}
-    lines = [line for line in text.body if isinstance(line, p.Assign)]
+    weights = {given.name for given in run.protocol.inputs if given.lifetime == "weights"}
+    lines = [line for line in run.protocol.body if isinstance(line, p.Assign)]
     made, known = set(bundle.members), set[str]()
     while made - known:
         known |= made
@@ -195,16 +178,15 @@ def names_of(expr: p.Expr) -> Iterator[str]:
     """The variables that an expression reads."""
     if isinstance(expr, p.Ref):
         yield expr.name
-    for field in expr.__struct_fields__:
-        inner = getattr(expr, field)
-        for one in cast("tuple[object, ...]", inner if isinstance(inner, tuple) else (inner,)):
-            if isinstance(one, p.Expr):
-                yield from names_of(one)
+    for inner in inside(expr):
+        yield from names_of(inner)
 
 
+# ---- a stock ----
 def _kind(of: Expr) -> str:
+    """The kind of its pieces, by name or in a call or a text."""
     name = of.name if isinstance(of, Ref) else of.fn if isinstance(of, Apply) else ""
-    return name.rpartition(".")[2]
+    return of.value if isinstance(of, Text) else name.rpartition(".")[2]
 
 
 def _rings(stock: Stock) -> list[str]:
@@ -213,47 +195,41 @@ def _rings(stock: Stock) -> list[str]:
     return [bits for bits in (stock.ring_bits, getattr(said, "value", "")) if bits]
 
 
-def _stock_for(need: Need, stocks: tuple[Stock, ...]) -> Stock | None:
+def _stock_for(want: Need, stocks: tuple[Stock, ...]) -> Stock:
     """The first of the kind; one of the right ring or maker before one that is not."""
-    kinds = (need.bundle, f"{need.component}.{need.bundle}")
-    of_kind = [
-        stock for stock in stocks if _kind(stock.of) in kinds or getattr(stock.of, "value", "") in kinds
-    ]
+    kinds = (want.bundle, f"{want.component}.{want.bundle}")
+    of_kind = [stock for stock in stocks if _kind(stock.of) in kinds]
+    _holds(of_kind, f"no stock holds any `{want.bundle}`", want.component)
 
     def fits(stock: Stock) -> tuple[bool, bool]:
-        return str(need.bits) in _rings(stock), stock.provider.rpartition(".")[2] in need.makers
+        return str(want.bits) in _rings(stock), stock.provider.rpartition(".")[2] in want.makers
 
-    return max(of_kind, key=fits, default=None)
+    return max(of_kind, key=fits)
 
 
-def _fits(walked: Walked, experiment: Experiment, need: Need, stock: Stock) -> None:
+def _fits(walked: Walked, experiment: Experiment, want: Need, stock: Stock) -> None:
     """The right ring, the right maker, never used before, made for this session."""
-    rings = _rings(stock)
-    if (need.bits and not rings) or any(bits != str(need.bits) for bits in rings):
-        text = f"`{need.bundle}` is used in a ring of {need.bits} bits, and `{stock.key}` is not shown to be of it"
-        raise ReplayError("certificate.material", text, need.component)
+    rings, who = _rings(stock), stock.provider
+    known = (rings or not want.bits) and all(bits == str(want.bits) for bits in rings)
+    text = f"is used in a ring of {want.bits} bits, and `{stock.key}` is not shown to be of it"
+    _holds(known, f"`{want.bundle}` {text}", want.component)
     slots = [use.key for slot, use in experiment.slots if slot == PREPARATION]
-    prepares = record(walked, stock.provider) if "." in stock.provider else None
+    prepares = record(walked, who) if "." in who else None
     is_prepared = (
-        isinstance(prepares, Component)
-        and prepares.kind == PREPARATION
-        and stock.provider in (slots or (stock.provider,))
+        isinstance(prepares, Component) and prepares.kind == PREPARATION and who in (slots or (who,))
     )
-    if stock.provider.rpartition(".")[2] not in need.makers and not is_prepared:
-        text = f"`{stock.key}` comes from `{stock.provider}`, and {told(need.makers)} makes `{need.bundle}` in this plan"
-        raise ReplayError("certificate.material", text, need.component)
-    if not stock.fresh or stock.session != experiment.session:
-        text = f"`{stock.key}` is not said to be unused and of the experiment's session"
-        raise ReplayError("certificate.material", text, need.component)
+    text = f"`{stock.key}` comes from `{who}`, and {told(want.makers)} makes `{want.bundle}` in this plan"
+    _holds(who.rpartition(".")[2] in want.makers or is_prepared, text, want.component)
+    text = f"`{stock.key}` is not said to be unused and of the experiment's session"
+    _holds(stock.fresh and stock.session == experiment.session, text, want.component)
 
 
-def _made_of_these_weights(walked: Walked, need: Need, stock: Stock) -> None:
+def _made_of_these_weights(walked: Walked, want: Need, stock: Stock) -> None:
     """One checkpoint in stock and plan, or none in both: then that they belong together is taken for granted, and listed."""
     checkpoints = {weight.facts_key for weight in walked.lock.documents.ir.weights} - {""}
     granted = f"`{stock.key.rpartition('.')[2]}` was made from the weights that the plan runs with"
     open_ = not stock.weights and not checkpoints
-    if not open_ and checkpoints != {stock.weights}:
-        text = f"`{stock.key}` is not shown to be made from the plan's weights"
-        raise ReplayError("certificate.material", text, need.component)
+    text = f"`{stock.key}` is not shown to be made from the plan's weights"
+    _holds(open_ or checkpoints == {stock.weights}, text, want.component)
     if open_:
-        walked.told.add(("material.binding", need.about, granted))
+        walked.told.add(("material.binding", want.about, granted))

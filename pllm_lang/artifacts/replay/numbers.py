@@ -69,13 +69,6 @@ def mul(x: Range, y: Range) -> Range:
     return min(ends), max(ends)
 
 
-def div(x: Range, y: Range) -> Range:
-    """Unknown where the divisor may be 0."""
-    if y is None or y[0] <= 0 <= y[1]:
-        return None
-    return mul(x, (over(1, y[1]), over(1, y[0])))
-
-
 def power(x: Range, n: int) -> Range:
     """`x ^ n` for a whole n of moderate size."""
     if x is None or n < 0 or n * max(bits(x[0]), bits(x[1]), 1) > MAX_BITS:
@@ -96,6 +89,14 @@ def meet(x: Range, y: Range) -> Range:
     return (low, high) if low <= high else y
 
 
+def narrowed(x: Range, low: Size, high: Size) -> Range:
+    """With what is known of its ends beside; as it was where an end stays unknown, or where that is not possible."""
+    if x is not None:
+        low = x[0] if low is None else max(x[0], low)
+        high = x[1] if high is None else min(x[1], high)
+    return x if low is None or high is None or low > high else (low, high)
+
+
 def within(x: Range, limit: Range) -> bool:
     """Whether all of `x` is known to lie in `limit`."""
     return limit is None or (x is not None and limit[0] <= x[0] and x[1] <= limit[1])
@@ -112,6 +113,11 @@ def around(size: Size) -> Range:
 
 def least(*sizes: Size) -> Size:
     return min((one for one in sizes if one is not None), default=None)
+
+
+def most(*sizes: Size) -> Size:
+    known = [one for one in sizes if one is not None]
+    return None if len(known) < len(sizes) else max(known)
 
 
 def product(*sizes: Size) -> Size:

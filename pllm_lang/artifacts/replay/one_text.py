@@ -45,10 +45,26 @@ def one_text(at: At) -> p.Protocol:
                 p.Assign(q, b, p.Ref(f"{number}:{a}"))
                 for q, a, b in _wires(output.name, output.holding, value, have[value], roles)
             ]
+    _apart(at, have)
     parties = {one.name: one for one in program.parties} | ideal
     return p.Protocol(
         f"stage {program.stage}", tuple(parties.values()), program.inputs, program.outputs, tuple(body)
     )
+
+
+def _apart(at: At, have: dict[str, p.Holding]) -> None:
+    """Every value and every piece of one has a variable of its own, and none is a use's: else one would be looked at as another."""
+    names = [
+        *have,
+        *(
+            f"{value}.{piece.label}"
+            for value, holding in have.items()
+            if isinstance(holding, p.Shared)
+            for piece in holding.pieces
+        ),
+    ]
+    if len(set(names)) < len(names) or any(":" in name for name in names):
+        raise at.refuse("a name stands for two values, or for one of a use")
 
 
 def _made(use: Alone | Embed) -> tuple[str, ...]:

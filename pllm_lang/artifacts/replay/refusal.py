@@ -13,5 +13,10 @@ class ReplayError(Exception):
         self.code, self.message, self.place = code, message, place
 
 
+def need(holds: object, code: str, message: str, place: str = "") -> None:
+    if not holds:
+        raise ReplayError(code, message, place)
+
+
 def told(parties: Iterable[str]) -> str:
     return " and ".join(f"`{party}`" for party in sorted(parties)) or "nobody"

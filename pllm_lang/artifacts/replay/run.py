@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
+from typing import cast
 
 import msgspec
 
@@ -45,13 +45,19 @@ class Run(msgspec.Struct):
     def get(self, party: str, name: str) -> Sum:
         found = self.held.get((party, name))
         if found is None:
-            raise ReplayError("certificate.program", f"`{party}` does not hold `{name}`", self.protocol.name)
+            raise self.refuse(f"`{party}` does not hold `{name}`")
         return found
+
+    def computed(self, party: str, expr: p.Expr) -> Sum:
+        return evaluate(expr, lambda name: self.get(party, name))
+
+    def refuse(self, text: str, code: str = "certificate.program") -> ReplayError:
+        return ReplayError(code, text, self.protocol.name)
 
 
 def run(protocol: p.Protocol) -> Run:
     """Every party computes from what it holds and was sent; raises ReplayError where it cannot."""
-    out = Run(protocol, {}, {}, {}, {}, [], {}, {}, set())
+    out = Run(protocol)
     for given in protocol.inputs:
         _give(out, given)
     for line in protocol.body:
@@ -72,26 +78,22 @@ def _named(out: Run, *names: str) -> None:
     """An atom is told by its name, so no two things may have one; a key has no other use of its name either."""
     taken = out.level.keys() | out.draws.keys() | out.keys.keys()
     if any(HIDDEN in name or name in taken for name in names) or len(set(names)) < len(names):
-        raise ReplayError("certificate.program", f"`{names[0]}` names two things", out.protocol.name)
+        raise out.refuse(f"`{names[0]}` names two things")
 
 
 def _give(out: Run, given: p.Input) -> None:
-    parties = [party.name for party in out.protocol.parties]
+    """Pieces at their holders, of which the value is the sum; or the value in the clear."""
     if isinstance(given.holding, p.Shared):
-        pieces = [(piece, f"{given.name}.{piece.label}") for piece in given.holding.pieces]
-        _named(out, *(name for _, name in pieces))
-        for piece, name in pieces:
-            out.level[name] = LEVEL[given.lifetime]
-            out.held |= {(party, name): atom(name, given.type) for party in piece.holders}
-        out.values[given.name] = plus(
-            *(times(piece.coefficient, atom(name, given.type)) for piece, name in pieces)
-        )
-        return
-    _named(out, given.name)
-    out.level[given.name] = LEVEL[given.lifetime]
-    value = out.values[given.name] = atom(given.name, given.type)
-    holders = parties if isinstance(given.holding, p.Public) else given.holding.parties
-    out.held |= {(party, given.name): value for party in holders}
+        pieces = [(f"{given.name}.{one.label}", one.holders, one.coefficient) for one in given.holding.pieces]
+    else:
+        everybody = tuple(party.name for party in out.protocol.parties)
+        holders = everybody if isinstance(given.holding, p.Public) else given.holding.parties
+        pieces = [(given.name, holders, 1)]
+    _named(out, *(name for name, _, _ in pieces))
+    for name, holders, _ in pieces:
+        out.level[name] = LEVEL[given.lifetime]
+        out.held |= {(party, name): atom(name, given.type) for party in holders}
+    out.values[given.name] = plus(*(times(c, atom(name, given.type)) for name, _, c in pieces))
 
 
 def _line(out: Run, line: p.Statement) -> None:
@@ -104,94 +106,76 @@ def _line(out: Run, line: p.Statement) -> None:
             _assign(out, line)
         case p.Send() if line.name in out.keys:
             if line.sender not in out.keys[line.name][0]:
-                raise ReplayError(
-                    "certificate.program",
-                    f"`{line.sender}` sends a key that it does not hold",
-                    out.protocol.name,
-                )
+                raise out.refuse(f"`{line.sender}` sends a key that it does not hold")
             out.keys[line.name][0].update(line.receivers)
         case p.Send():
             value = out.get(line.sender, line.name)
             out.sent.append((line.sender, line.receivers, line.name, value))
             out.held |= {(party, line.name): value for party in line.receivers}
         case p.Check():
-            if evaluate(line.value, lambda name: out.get(line.party, name)).terms:
-                raise ReplayError(
-                    "certificate.beyond",
-                    "a check of a value that is not always 0 tells something",
-                    out.protocol.name,
-                )
+            if out.computed(line.party, line.value).terms:
+                text = "a check of a value that is not always 0 tells something"
+                raise out.refuse(text, "certificate.beyond")
         case p.Bundle():
-            lives = {name: one.level for name, one in out.draws.items()}
-            if any(lives.get(member, LEVEL["execution"]) < LEVEL["execution"] for member in line.members):
-                raise ReplayError(
-                    "certificate.program",
-                    f"`{line.name}` is one-use and outlives an execution",
-                    out.protocol.name,
-                )
+            drawn = [out.draws[member].level for member in line.members if member in out.draws]
+            if any(level < LEVEL["execution"] for level in drawn):
+                raise out.refuse(f"`{line.name}` is one-use and outlives an execution")
         case _:
-            raise ReplayError(
-                "certificate.beyond",
-                "replay follows no branches and no loops of unknown length",
-                out.protocol.name,
-            )
+            text = "replay follows no branches and no loops of unknown length"
+            raise out.refuse(text, "certificate.beyond")
 
 
+# ---- keys and what is expanded from them ----
 def _key(out: Run, line: p.KeyDraw) -> None:
     _named(out, line.name)
     if any(name == line.name for _, name in out.held):
-        raise ReplayError("certificate.program", f"`{line.name}` names two things", out.protocol.name)
+        raise out.refuse(f"`{line.name}` names two things")
     out.keys[line.name] = (set(line.holders), LEVEL[line.lifetime])
 
 
 def _assign(out: Run, line: p.Assign) -> None:
     """A value under a key's name would be sent as the key, and be no message."""
     if line.target in out.keys:
-        text = f"`{line.target}` names a key and a value"
-        raise ReplayError("certificate.program", text, out.protocol.name)
+        raise out.refuse(f"`{line.target}` names a key and a value")
     _keys_held(out, line.party, line.value)
-    out.held[line.party, line.target] = evaluate(line.value, lambda name: out.get(line.party, name))
+    out.held[line.party, line.target] = out.computed(line.party, line.value)
 
 
 def _keys_held(out: Run, party: str, expr: p.Expr) -> None:
-    if isinstance(expr, p.Call) and any(
-        key not in out.keys or party not in out.keys[key][0] for key in expr.keys
-    ):
-        raise ReplayError(
-            "certificate.program", f"`{party}` does not hold a key that it uses", out.protocol.name
-        )
     if isinstance(expr, p.Call) and expr.keys:
+        if not all(key in out.keys and party in out.keys[key][0] for key in expr.keys):
+            raise out.refuse(f"`{party}` does not hold a key that it uses")
         out.called.update(expr.keys)
         for (key, _), name in out.streams.items():
             out.draws[name].blocked |= key in out.called
+    for inner in inside(expr):
+        _keys_held(out, party, inner)
+
+
+def inside(expr: p.Expr) -> Iterator[p.Expr]:
+    """The expressions that one is made of."""
     for field in expr.__struct_fields__:
-        inner = getattr(expr, field)
-        for one in cast("tuple[Any, ...]", inner if isinstance(inner, tuple) else (inner,)):
-            if isinstance(one, msgspec.Struct) and not isinstance(one, p.TensorType | p.Ring | p.Integer):
-                _keys_held(out, party, cast("p.Expr", one))
+        found = getattr(expr, field)
+        for one in cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,)):
+            if isinstance(one, p.Expr):
+                yield one
 
 
 def _draw(out: Run, line: p.Draw) -> None:
     """One key and label give one stream: a second use of them is refused. A key that outlives an execution counts."""
-    level, known = LEVEL[line.lifetime], set(line.holders)
     sized(out.protocol.name, (p.Input(line.name, line.type, p.Public()),), ())
+    level, known, blocked = LEVEL[line.lifetime], set(line.holders), False
     if isinstance(line.via, p.ViaPrf):
         key, label = line.via.key, line.via.label
         if key not in out.keys or not known <= out.keys[key][0]:
-            raise ReplayError(
-                "certificate.program", f"`{line.name}` is expanded without its key", out.protocol.name
-            )
-        known, lives = out.keys[key]
+            raise out.refuse(f"`{line.name}` is expanded without its key")
+        known, lives = out.keys[key]  # one set: who is sent the key later has had the stream
         if (key, label) in out.streams or ("counter" not in label and level > lives):
-            raise ReplayError("certificate.program", f"`{line.name}` repeats a stream", out.protocol.name)
+            raise out.refuse(f"`{line.name}` repeats a stream")
         out.streams[key, label] = line.name
-        level = max(level, lives) if "counter" in label else lives
+        level, blocked = max(level, lives) if "counter" in label else lives, key in out.called
     _named(out, line.name)
-    bits = (
-        line.type.number.bits
-        if isinstance(line.type.number, p.Integer) and not line.type.number.signed
-        else 0
-    )
-    drawn = out.draws[line.name] = Drawn(atom(line.name, line.type), known, level, bits)
-    drawn.blocked = isinstance(line.via, p.ViaPrf) and line.via.key in out.called
+    number = line.type.number
+    bits = number.bits if isinstance(number, p.Integer) and not number.signed else 0
+    drawn = out.draws[line.name] = Drawn(atom(line.name, line.type), known, level, bits, blocked)
     out.held |= {(party, line.name): drawn.value for party in line.holders}

@@ -16,7 +16,7 @@ from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay.facts import Fact
 from pllm_lang.artifacts.replay.moves import MOVES
 from pllm_lang.artifacts.replay.numbers import Range, Size
-from pllm_lang.catalog.expr import AnyRank, Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
+from pllm_lang.catalog.expr import Apply, Attr, Between, Expr, Item, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Format
 
 TRUTH = {"true": 1, "false": 0}
@@ -34,6 +34,11 @@ class Names(msgspec.Struct):
     lists: dict[str, tuple[int, ...]] = {}
     words: dict[str, str] = {}
     formats: dict[str, Format] = {}
+
+
+def failing(most: n.Number, numbers: dict[str, n.Number] | None = None) -> Names:
+    """`failure` is a chance of which an upper bound is known."""
+    return Names({"failure": Fact((), (0, most))}, numbers or {})
 
 
 # ---- formats ----
@@ -55,18 +60,12 @@ def held_by(form: Format | None) -> Range:
 def _read(form: Format | None, what: str) -> Size:
     if form is None:
         return None
-    limits, modulus = held_by(form), int(form.modulus or 0)
-    match what:
-        case "lowest" | "highest":
-            return None if limits is None else limits[what == "highest"]
-        case "ulp":
-            return step_of(form)
-        case "fraction_bits":
-            return form.frac if form.kind in GRIDDED else None
-        case "ring_size":
-            return modulus if modulus else None
-        case _:
-            return (modulus - 1).bit_length() if modulus else None
+    low, high = held_by(form) or (None, None)
+    size = int(form.modulus or 0) or None
+    gridded = form.kind in GRIDDED
+    read: dict[str, Size] = {"lowest": low, "highest": high, "ulp": step_of(form), "ring_size": size}
+    read |= {"fraction_bits": form.frac if gridded else None, "ring_bits": size and (size - 1).bit_length()}
+    return read[what]
 
 
 READS = ("lowest", "highest", "ulp", "ring_bits", "ring_size", "fraction_bits")
@@ -101,8 +100,6 @@ def value(expr: Expr, names: Names) -> Fact | None:
         return None if found is None else _short(f.settled(found))
     if isinstance(expr, Num):
         return f.point(n.number(expr.value))
-    if isinstance(expr, Attr) and isinstance(expr.base, Ref):
-        return names.facts.get(f"{expr.base.name}.{expr.name}")
     return None
 
 
@@ -144,7 +141,7 @@ def _applied(expr: Apply, names: Names) -> Fact | None:
     fn, args = expr.fn.rpartition(".")[2] if "." in expr.fn else expr.fn, expr.args
     if fn in SPECIAL:
         if len(args) == 1 and fn in READS and isinstance(args[0], Ref):
-            read = _read(names.formats.get(args[0].name) or FREE.get(args[0].name), fn)
+            read = _read(_format(args[0], names), fn)
             return None if read is None else f.point(read)
         if len(args) == 1 and not expr.named and fn in SLOTS:
             found = value(args[0], names)
@@ -171,18 +168,11 @@ def _applied(expr: Apply, names: Names) -> Fact | None:
 
 
 def _by_rule(fn: str, args: list[Fact], expr: Apply, names: Names) -> Fact | None:
-    if fn == "-":
-        return f.negated(args[0]) if len(args) == 1 else f.added(args[0], f.negated(args[1]))
     if fn == "^" or (fn == "*" and expr.args[0] == expr.args[1]):
         exponent = exact(expr.args[1], names) if fn == "^" else 2
-        whole = exponent is not None and exponent.denominator == 1 and abs(exponent) <= 4096
-        if not whole or exponent is None:
+        if exponent is None or exponent.denominator != 1 or abs(exponent) > MAX_EXPONENT:
             return Fact(args[0].shape)
-        return (
-            f.raised(args[0], int(exponent))
-            if exponent >= 0
-            else f.divided(f.point(1), f.raised(args[0], -int(exponent)))
-        )
+        return f.raised(args[0], int(exponent))
     if fn in CONDITIONS:
         shape = f.joined(args[0].shape, args[-1].shape)
         found = _compared(fn, args[0].range, args[-1].range) if fn in COMPARED else OPEN
@@ -202,25 +192,21 @@ def _in_format(fn: str, args: tuple[Expr, ...], names: Names) -> Fact | None:
     if fn == "raw":
         step = step_of(own)
         return None if x is None or step is None else f.divided(x, f.point(step))
-    if fn == "nearest":
-        form = (
-            None
-            if not isinstance(args[1], Ref)
-            else names.formats.get(args[1].name) or FREE.get(args[1].name)
-        )
-        if form is not None and step_of(form) is None:
-            return x  # a format without a grid takes every number
-        step = step_of(form)
-    else:
-        step = exact(args[1], names)
-    if step is None:
+    form = _format(args[1], names)
+    if fn == "nearest" and form is not None and step_of(form) is None:
+        return x  # a format without a grid takes every number
+    step = step_of(form) if fn == "nearest" else exact(args[1], names)
+    if x is None or step is None:
         return None
-    if x is None or n.divides(step, step_of(own)):
-        return x
-    return f.rounded(x, step)
+    return x if n.divides(step, step_of(own)) else f.rounded(x, step)
+
+
+def _format(expr: Expr, names: Names) -> Format | None:
+    return names.formats.get(expr.name) or FREE.get(expr.name) if isinstance(expr, Ref) else None
 
 
 PIECES = 64
+MAX_EXPONENT = 4096
 
 
 def _polynomial(x: Fact | None, coefficients: tuple[n.Number, ...] | None) -> Fact | None:
@@ -297,9 +283,7 @@ def holds(expr: Expr, names: Names) -> bool | None:
             return _comparison(fn, *args, names) if fn in COMPARED and len(args) == 2 else None
         case _:
             found = value(expr, names)
-            return (
-                None if found is None or found.range is None else _truth(_compared("!=", found.range, (0, 0)))
-            )
+            return None if found is None else _truth(_compared("!=", found.range, (0, 0)))
 
 
 def _comparison(fn: str, left: Expr, right: Expr, names: Names) -> bool | None:
@@ -337,34 +321,32 @@ def _word(expr: Expr, names: Names) -> str | None:
 
 def of_entries(expr: Expr, names: Names) -> bool:
     """Whether an operand or result occurs outside a slot, so that the expression is a tensor."""
+    if isinstance(expr, Ref):
+        return expr.name in names.facts
+    if isinstance(expr, Apply):
+        slot = len(expr.args) == 1 and expr.fn in (*SLOTS, *READS, "error")
+        return not slot and any(of_entries(arg, names) for arg in expr.args)
+    return isinstance(expr, Attr)
+
+
+def parts_of(expr: Expr) -> tuple[Expr, ...]:
     match expr:
-        case Ref():
-            return expr.name in names.facts
-        case Attr():
-            return True
         case Apply():
-            if len(expr.args) == 1 and expr.fn in (*SLOTS, *READS, "error"):
-                return False
-            return any(of_entries(arg, names) for arg in expr.args)
+            return (*expr.args, *(one for _, one in expr.named))
+        case Item():
+            return (expr.base, *expr.items)
+        case ListOf():
+            return expr.items
+        case Attr():
+            return (expr.base,)
+        case Between():
+            return expr.low, expr.high
         case _:
-            return False
+            return ()
 
 
 def named_in(expr: Expr) -> Iterator[str]:
-    match expr:
-        case Ref():
-            yield expr.name
-        case Apply():
-            for arg in (*expr.args, *(one for _, one in expr.named)):
-                yield from named_in(arg)
-        case Item() | ListOf():
-            for arg in expr.items:
-                yield from named_in(arg)
-        case Attr():
-            yield from named_in(expr.base)
-        case Between():
-            yield from (*named_in(expr.low), *named_in(expr.high))
-        case Num() | Text() | AnyRank():
-            return
-        case _:
-            return
+    if isinstance(expr, Ref):
+        yield expr.name
+    for part in parts_of(expr):
+        yield from named_in(part)

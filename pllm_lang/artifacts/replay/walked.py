@@ -147,12 +147,16 @@ def component_key(step: Step) -> str:
     return step.use.key if step.use is not None else CLEAR if step.party else ""
 
 
-def component_of(walked: Walked, step: Step) -> Component | None:
-    key = component_key(step)
-    found = record(walked, key) if key else None
-    if key and not isinstance(found, Component):
+def component_at(walked: Walked, key: str) -> Component:
+    found = record(walked, key)
+    if not isinstance(found, Component):
         raise ReplayError("certificate.plan", f"the lock holds no component `{key}`")
     return found
+
+
+def component_of(walked: Walked, step: Step) -> Component | None:
+    key = component_key(step)
+    return component_at(walked, key) if key else None
 
 
 def most_runs(experiment: Experiment | None) -> int:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import need
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import Judged
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref
@@ -30,9 +30,9 @@ def says_enough(view: Judged, component: Component, where: str) -> None:
         return
     for position, form in enumerate(view.forms):
         expr = _unrounded(view, position)
-        if not _is_cut(expr, view.names) and not _stays_right(view, component, expr, form):
-            text = f"nothing says what `{component.name}` holds on the way to a result, so it may wrap"
-            raise ReplayError("certificate.bound", text, where)
+        right = _is_cut(expr, view.names) or _stays_right(view, component, expr, form)
+        text = f"nothing says what `{component.name}` holds on the way to a result, so it may wrap"
+        need(right, "certificate.bound", text, where)
 
 
 def _stays_right(view: Judged, component: Component, expr: Expr | None, form: Format) -> bool:

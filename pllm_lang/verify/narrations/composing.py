@@ -101,7 +101,7 @@ def _begin(stage: UnderWay) -> None:
     plan = stage.view.plan
     for constant in plan.constants:
         stage.types[constant.value] = constant.type
-        name = stage.name(constant.value)
+        name = stage.own_name(constant.value)
         stage.values[constant.value] = stage.give(
             Held(name, stage.number(constant.type), p.Public()), "weights", constant.value
         )
@@ -122,7 +122,7 @@ def _weight(stage: UnderWay, weight: Weight) -> None:
         stage.gaps.refuse("placement.unplaced", weight.value, text, "leave out the party that brings it")
 
     def make(member: int | None) -> Held:
-        name = stage.name(weight.value, member)
+        name = stage.own_name(weight.value, member)
         secrets = frozenset({name}) if weight.secret_from else frozenset[str]()
         held = Held(name, stage.number(weight.type), holding, secrets, frozenset(holders))
         return stage.give(held, "weights", weight.value)
@@ -148,7 +148,7 @@ def _members(stage: UnderWay, value: int, count: int, make: Callable[[int | None
 
 def _input(stage: UnderWay, given: Input) -> None:
     stage.types[given.value] = given.type
-    name, place = stage.name(given.value), given.placement
+    name, place = stage.own_name(given.value), given.placement
     secrets, owner = frozenset({name}), frozenset({given.owner} - {""})
     found = _holding(stage, given.value, given.type, place)
     if found is None:
@@ -237,7 +237,7 @@ def _state(stage: UnderWay, state: State) -> None:
     type_, holding = found
 
     def make(member: int | None) -> Held:
-        name = stage.name(state.value, member)
+        name = stage.own_name(state.value, member)
         holders = frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]()
         return stage.give(Held(name, type_, holding, frozenset({name}), holders), value=state.value)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pllm_lang.catalog.records import Component, Operator
+from pllm_lang.catalog.expr import Ref
+from pllm_lang.catalog.records import Component, OperandSpec, Operator
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Step
 from pllm_lang.ir.walk import family
@@ -59,14 +60,14 @@ def reveal_operand(
     held: Held,
     parties: set[str],
 ) -> None:
-    word, value = operator.operands[position].name, step.operands[position]
-    plain = stage.plain(family(value))
-    said = word if word == INDICES else plain
+    spec, value = operator.operands[position], step.operands[position]
+    word, plain = spec.name, stage.plain(family(value))
+    said = word if _are_indices(spec) else plain
     who = parties or set(stage.policy.parties)
     for party in sorted(who):
         if isinstance(held.holding, p.Public) or party in held.known:
             continue
-        if _told(word, plain) & set(stage.policy.learns.get(party, ())):
+        if _told(spec, plain) & set(stage.policy.learns.get(party, ())):
             continue
         stage.gaps.refuse(
             "placement.reveals",
@@ -92,9 +93,14 @@ def reveal_word(stage: UnderWay, step: Step, component: Component, word: str, pa
             )
 
 
-def _told(word: str, plain: str) -> set[str]:
+def _told(spec: OperandSpec, plain: str) -> set[str]:
     """What a policy may say to let a party learn the operand: the value's name, or `indices` of whatever is indexed."""
-    return ({plain} - RESERVED) | ({word} & {INDICES})
+    return ({plain} - RESERVED) | ({INDICES} if _are_indices(spec) else set[str]())
+
+
+def _are_indices(spec: OperandSpec) -> bool:
+    """Places in something, by name and format: an operand of numbers that is only called so is none."""
+    return spec.name == INDICES and spec.format == Ref("index")
 
 
 def _disclosed(stage: UnderWay, held: Held, others: tuple[str, ...], subject: int) -> Held:

@@ -94,14 +94,20 @@ class UnderWay:
         plain = self.plain(value) if member is None else f"{self.plain(value)}[{member}]"
         return self.unique(plain)
 
-    def unique(self, plain: str) -> str:
-        """A name that is no other value's, nor a piece's of one: `q.p0` of a block `q` may be p0's piece of a value `q`."""
+    def own_name(self, value: int, member: int | None = None) -> str:
+        """The plan's name for what the stage begins with, which `name` gives to nothing else."""
+        plain = self.plain(value) if member is None else f"{self.plain(value)}[{member}]"
+        return self.unique(plain, begins=True)
+
+    def unique(self, plain: str, *, begins: bool = False) -> str:
+        """A name that is no other value's, nor a piece's of one: `q.p0` of a block `q` may be p0's piece of a value `q`. What a
+        stage `begins` with keeps its name: where two of these collide, `inlined` refuses the text of the whole."""
         base = plain.split("'", maxsplit=1)[0]  # `x'2` may be the second `x` and the first `x'2`
         while True:
             count = self.names[base] = self.names.get(base, 0) + 1
             name = base if count == 1 else f"{base}'{count}"
             whole, _, piece = name.rpartition(".")
-            if name in self.in_pieces or (piece.isidentifier() and whole in self.taken):
+            if not begins and (name in self.in_pieces or (piece.isidentifier() and whole in self.taken)):
                 continue
             self.taken.add(name)
             self.in_pieces |= {whole} if piece.isidentifier() else set()

@@ -126,6 +126,7 @@ class _Run(Store):
                 assert_never(st)
 
     def assign(self, st: ir.Assign) -> None:
+        self.told_apart(st.target, st.target in self.keys, st.origin)
         value = self.value(st.party, st.value, st.origin)
         if value is None:
             self.vars[st.party].pop(st.target, None)
@@ -233,11 +234,19 @@ class _Run(Store):
             key = Key(st.name, st.holders, scope)
             self.made[place] = key
         self.keys[st.name] = key
+        self.told_apart(st.name, any(st.name in store for store in self.vars.values()), st.origin)
         if len(st.holders) > 1:
             first, rest = st.holders[0], st.holders[1:]
             self.trace.deliveries.append(Delivery(st.name, first, rest, st.bits, 1, st.phase, st.origin))
 
+    def told_apart(self, name: str, clash: bool, origin: int) -> None:
+        """A value under a key's name would be sent as the key, and be no message."""
+        if clash and self.copy == 1:
+            text = f"{name} names a key and a value"
+            self.trace.findings.append(Finding("protocol.misfit", text, (origin,)))
+
     def draw(self, st: ir.Draw, loops: tuple[int, ...], path: Path) -> None:
+        self.told_apart(st.name, st.name in self.keys, st.origin)
         scope = scope_of(st.lifetime, loops)
         if isinstance(st.via, ir.ViaPrf):
             self.expand(st, st.via, scope, path)

@@ -6,7 +6,7 @@ sends; what is sent without a name gets one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Item, Num, Ref, Text
 from pllm_lang.catalog.records import ProtocolLine
@@ -14,7 +14,7 @@ from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.meaning import failure_exponent
 from pllm_lang.ir.lower.protocol.setting import FollowsError, MalformedError, Scope, Typed
 from pllm_lang.ir.lower.protocol.terms import term
-from pllm_lang.ir.lower.protocol.types import read_type
+from pllm_lang.ir.lower.protocol.types import format_of, read_type
 
 LIFETIMES: dict[str, p.Lifetime] = {
     "execution": "execution",
@@ -65,12 +65,13 @@ def _statement(line: ProtocolLine, phase: p.Phase, scope: Scope) -> Iterator[p.S
 
 def _fresh(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> p.Statement:
     lifetime = LIFETIMES.get(line.word, "execution")
+    _named_once(line.name, scope.values if line.exprs[0] == Ref("key") else scope.keys)
     if line.exprs[0] == Ref("key"):
         scope.keys.add(line.name)
         return p.KeyDraw(line.name, line.parties, lifetime, phase, origin=origin)
     via = _via(line, scope)
     type_, scale = read_type(line.exprs[0], scope)
-    if isinstance(type_.number, p.Integer) and not _is_mask(line.exprs[0]):
+    if not _is_mask(line.exprs[0]) and not _is_ring(line.exprs[0], scope):
         text = f"`{line.name}` is drawn from a format that is no ring, so it cannot be uniform"
         raise MalformedError(
             "protocol.malformed", text, "draw from `ring(...)`, or a mask with `uniform_int(bits)`"
@@ -79,9 +80,22 @@ def _fresh(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> p.S
     return p.Draw(line.name, type_, line.parties, via, lifetime, phase, origin)
 
 
+def _named_once(name: str, others: Collection[str]) -> None:
+    """A value under a key's name would be sent as the key."""
+    if name in others:
+        text = f"`{name}` names a key and a value, so a line that sends it does not say which"
+        raise MalformedError("protocol.malformed", text, "give one of them another name")
+
+
 def _is_mask(expr: Expr) -> bool:
     base = expr.base if isinstance(expr, Item) else expr
     return isinstance(base, Apply) and base.fn == "uniform_int"
+
+
+def _is_ring(expr: Expr, scope: Scope) -> bool:
+    """Whether the format's own values are residues; those of `int8` lie in a carrier, and are few of its residues."""
+    format_ = format_of(expr.base if isinstance(expr, Item) else expr, scope)
+    return bool(format_.modulus) or format_.kind in ("boolean", "label")
 
 
 def _via(line: ProtocolLine, scope: Scope) -> p.ViaMessage | p.ViaPrf:
@@ -118,6 +132,7 @@ def _local(line: ProtocolLine, phase: p.Phase, origin: int, scope: Scope) -> p.S
             party, term(value, scope).expr, failure_exponent(scope.component, scope), phase, origin
         )
     name = variable(target)
+    _named_once(name, scope.keys)
     wanted = scope.values.get(name)
     found = term(value, scope, wanted)
     if found.number != (wanted or found).number and name in _declared(scope):
