@@ -196,6 +196,22 @@ def a_sharing_called_otherwise(documents: Any) -> None:
     certificate["assumed"] = []
 
 
+def renamed(documents: Any, old: str, new: str) -> None:
+    """A value of the stage under another name, wherever a use makes or takes it."""
+    for use in documents["programs"][0]["uses"]:
+        for pair in (*use[4], *use[5]):
+            pair[1] = new if pair[1] == old else pair[1]
+
+
+def a_value_named_like_a_piece(documents: Any) -> None:
+    """What lies at `p0` would be looked at in place of its piece of `xs`."""
+    renamed(documents, "ns", "xs.p0")
+
+
+def a_value_named_like_a_variable(documents: Any) -> None:
+    renamed(documents, "ns", "1:w.p0")
+
+
 SHARINGS: list[tuple[Callable[[Any], None], str]] = [
     (other_entries, "more than its move of entries"),
     (entries_not_moved, "more than its move of entries"),
@@ -212,6 +228,15 @@ def test_a_forged_sharing_is_refused(forge: Callable[[Any], None], said: str) ->
     assert replay(sealed(lock)).shown
     forge(lock["documents"])
     with pytest.raises(ReplayError, match=said):
+        replay(sealed(lock))
+
+
+@pytest.mark.parametrize("forge", [a_value_named_like_a_piece, a_value_named_like_a_variable])
+def test_a_stage_as_one_text_gives_each_value_variables_of_its_own(forge: Callable[[Any], None]) -> None:
+    lock = data(of_text(SHARED))
+    assert [one[0] for one in lock["documents"]["certificate"]["seen"]][-1] is True
+    forge(lock["documents"])
+    with pytest.raises(ReplayError, match="stands for two values, or for one of a use"):
         replay(sealed(lock))
 
 
