@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from pllm_lang.artifacts.lock_data import Move
 from pllm_lang.artifacts.replay.outputs import proves_outputs
 from pllm_lang.artifacts.replay.refusal import ReplayError
-from pllm_lang.artifacts.replay.run import run
+from pllm_lang.artifacts.replay.run import PARTS, run
 from pllm_lang.artifacts.replay.view_rule import proves_view
 from pllm_lang.ir import protocol as p
 
@@ -242,3 +242,46 @@ def test_a_distance_is_counted_over_entries_that_are_known() -> None:
 def test_bits_that_nobody_counts_with_are_refused(bits: int) -> None:
     with pytest.raises(ReplayError, match="more bits than are followed"):
         run(masked(X, drawn(typed(2, 2, number=p.Integer(bits)))))
+
+
+def test_no_part_of_an_expression_is_passed_over() -> None:
+    for kind in get_args(p.Expr):
+        for name, hint in get_type_hints(kind).items():
+            assert (name in PARTS) == (p.Ref in (*get_args(hint), *get_args((*get_args(hint), None)[0])))
+
+
+def test_a_key_is_used_by_who_holds_it() -> None:
+    sealed = p.Call("encrypt", (X,), typed(2, 2), ("k",))
+    with pytest.raises(ReplayError, match="a key that it uses"):
+        run(masked(sealed, p.KeyDraw("k", ("b",))))
+    with pytest.raises(ReplayError, match="a key that it uses"):
+        run(masked(p.Add((X, p.Scale(2, sealed)))))
+    run(masked(sealed, p.KeyDraw("k", ("a",))))
+
+
+def test_a_branch_is_not_followed() -> None:
+    with pytest.raises(ReplayError, match="no branches") as refused:
+        run(masked(X, p.Check("a", p.Scale(0, X)), p.When("a", X, ())))
+    assert refused.value.code == "certificate.beyond"
+
+
+def test_a_check_that_tells_something_is_refused() -> None:
+    with pytest.raises(ReplayError, match="tells something"):
+        run(masked(X, p.Check("a", X)))
+
+
+def test_a_stream_is_expanded_and_a_key_sent_by_who_has_it() -> None:
+    key, via = p.KeyDraw("k", ("b",)), p.ViaPrf("k", ("l",))
+    with pytest.raises(ReplayError, match="expanded without its key"):
+        run(masked(DIFFERENCE, key, drawn(via=via)))
+    with pytest.raises(ReplayError, match="expanded without its key"):
+        run(masked(DIFFERENCE, drawn(via=via)))
+    with pytest.raises(ReplayError, match="sends a key that it does not hold"):
+        run(masked(X, key, p.Send("a", ("b",), "k")))
+
+
+def test_what_is_burnt_is_drawn_anew() -> None:
+    made = p.Bundle("triple", "entry", ("r",))
+    run(masked(DIFFERENCE, drawn(), made))
+    with pytest.raises(ReplayError, match="outlives an execution"):
+        run(masked(DIFFERENCE, drawn(lifetime="session"), made))

@@ -59,7 +59,7 @@ def settled(x: Fact) -> Fact:
 # ---- norms ----
 def has_norms(x: Fact) -> bool:
     """Whether a norm is known that range and size do not imply; without any, none of a sum or a product says more either."""
-    return (x.rows is not OPEN or x.cols is not OPEN) and (x.rows != OPEN or x.cols != OPEN)
+    return x.rows != OPEN or x.cols != OPEN
 
 
 def size(x: Fact, axis: int) -> Size:
