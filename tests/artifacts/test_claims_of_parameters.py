@@ -43,3 +43,34 @@ def test_a_record_of_other_parameters_is_none() -> None:
     with pytest.raises(ReplayError) as refused:
         replay(sealed(lock))
     assert refused.value.code == "certificate.policy"
+
+
+WORDED = """pllm 1
+
+import std.formats [int8]
+
+component careful = "example/careful" {
+  kind: method
+  version: "1"
+  implements: add
+  params { mode: word in [fast, slow] = fast }
+  carrier: ring(32)
+  requires mode != fast else "the fast way is not exact"
+}
+
+plan sums {
+  input x: int8[4] from client where abs(x) <= 60
+  y = add(x, x) using careful(mode: slow)
+  output y to client
+}
+"""
+
+
+def test_a_parameter_that_is_left_out_is_no_word_of_its_name() -> None:
+    """`mode != fast` was true of a use that says no mode: `mode` was taken for a word."""
+    lock = data(of_text(WORDED))
+    use = lock["documents"]["ir"]["stages"][0][1][0][6]
+    assert use[1] == [["mode", ["ref", "slow"]]]
+    use[1] = []
+    with pytest.raises(ReplayError, match="leaves parameters out"):
+        replay(sealed(lock))

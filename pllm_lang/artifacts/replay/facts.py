@@ -50,7 +50,7 @@ def reshaped(x: Fact, shape: Shape) -> Fact:
 
 def settled(x: Fact) -> Fact:
     """No entry is larger than a norm of its row or column."""
-    if not has_norms(x):
+    if x.rows == x.cols == OPEN:
         return x
     norms = n.least(n.root_above(x.rows[0]), x.rows[1], n.root_above(x.cols[0]), x.cols[1])
     return x if norms is None else changed(x, range=n.meet(x.range, n.around(norms)))
