@@ -4,6 +4,8 @@ import pytest
 
 from pllm_lang.artifacts.replay.lock import replay
 from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.terms import Names, bound, holds
+from pllm_lang.catalog.expr import Apply, Expr, Ref
 from tests.artifacts.locks import data, of_text, sealed
 
 PLAN = """pllm 1
@@ -74,3 +76,22 @@ def test_a_parameter_that_is_left_out_is_no_word_of_its_name() -> None:
     use[1] = []
     with pytest.raises(ReplayError, match="leaves parameters out"):
         replay(sealed(lock))
+
+
+def test_a_parameter_of_another_form_is_no_word_of_its_name() -> None:
+    lock = data(of_text(WORDED))
+    lock["documents"]["ir"]["stages"][0][1][0][6][1] = [["mode", ["list", [["ref", "fast"]]]]]
+    with pytest.raises(ReplayError) as refused:
+        replay(sealed(lock))
+    assert refused.value.code == "certificate.bound"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [([("mode", Ref("fast"))], True), ([("mode", Ref("slow"))], False), ([], None)]
+)
+def test_what_is_asked_of_the_words_of_a_kernel_or_component(
+    given: list[tuple[str, Expr]], said: bool | None
+) -> None:
+    """A known defect `when mode == fast` was elsewhere for every kernel: only its numbers were known."""
+    outer = Names(exact={"mode": 1}, words={"mode": "fast"})
+    assert holds(Apply("==", (Ref("mode"), Ref("fast"))), bound(outer, ["mode"], given)) is said

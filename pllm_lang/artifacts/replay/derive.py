@@ -62,6 +62,7 @@ def bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> Non
 
 
 def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
+    names.words[name] = None
     match given:
         case Num():
             names.exact[name] = n.number(given.value)
