@@ -66,6 +66,14 @@ REFUSED: dict[str, tuple[p.Protocol, Move, str]] = {
     "the draw twice": (masked(p.Add((p.Mul(X, R), R)), drawn()), Move(0, "r", "1", "1", M), "(d)"),
     "the draw inside a call": (
         masked(p.Add((p.Call("f", (R,), typed(2, 2)), R)), drawn()), Move(0, "r", "1", "1", M), "(d)"),
+    "a factor that does not divide all": (masked(p.Add((X, p.Scale(2, R))), drawn()), Move(0, "r", "1", "2", M), "(c)"),
+    "three times an integer": (
+        masked(p.Add((X, p.Scale(3, p.Cast(R, BIG)))), drawn(typed(2, 2, number=p.Integer(50))), range_bits=10),
+        Move(0, "r", "3", "1", "0", 30), "(b)"),
+    "a draw of a ring as an integer": (masked(DIFFERENCE, drawn(), range_bits=10), Move(0, "r", "-1", "1", "0", 30), "(b)"),
+    "a draw whose key a function takes": (
+        masked(DIFFERENCE, p.KeyDraw("k", ("a",)), drawn(via=p.ViaPrf("k", ("l",))),
+               p.Assign("a", "e", p.Call("encrypt", (X,), typed(2, 2), ("k",)))), MOVE, "(e)"),
     "a draw that is known": (masked(DIFFERENCE, drawn(None, "a", "b")), MOVE, "(e)"),
     "a draw that outlives the message": (masked(DIFFERENCE, drawn(None, lifetime="session")), MOVE, "(f)"),
     "a message that is not there": (masked(DIFFERENCE, drawn()), Move(1, "r", MINUS, "1", M), "no such message"),
@@ -285,3 +293,35 @@ def test_what_is_burnt_is_drawn_anew() -> None:
     run(masked(DIFFERENCE, drawn(), made))
     with pytest.raises(ReplayError, match="outlives an execution"):
         run(masked(DIFFERENCE, drawn(lifetime="session"), made))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        p.Add((X, p.Const(1, typed(2, 2, number=p.Ring(1 << 32))))),
+        p.Add((X, p.Const(1, typed(2)))),
+        p.Mul(X, p.Const(1, typed(2))),
+        p.MatMul(X, p.Const(1, typed(3, 2))),
+        p.MatMul(X, p.Const(1, typed(2, 2, number=p.Ring(1 << 32)))),
+        p.Concat((X, X), 2),
+    ],
+)
+def test_values_of_other_rings_or_shapes_are_not_put_together(value: p.Expr) -> None:
+    with pytest.raises(ReplayError, match="do not fit"):
+        run(masked(value))
+
+
+def test_holders_hold_the_same() -> None:
+    out = p.Output("u", typed(2, 2), p.Clear(("a", "b")), X)
+    body = (p.Assign("a", "u", X), p.Send("a", ("b",), "x"), p.Assign("b", "u", p.Scale(3, X)))
+    with pytest.raises(ReplayError, match="do not hold the same"):
+        proves_outputs(run(msgspec.structs.replace(masked(X), outputs=(out,), body=body)))
+
+
+def test_an_integer_mask_is_used_again_by_its_residue_only() -> None:
+    """x + r hides x up to a distance; r itself, modulo 3, is u - x modulo 3 for an integer x only."""
+    integer = drawn(typed(2, 2, number=p.Integer(50)))
+    text, move = masked(p.Add((X, p.Cast(R, BIG))), integer, range_bits=10), Move(0, "r", "1", "1", "0", 40)
+    for number, why in ((p.Ring(3), "more than its residue"), (p.Ring(8), "shows something")):
+        again = (p.Assign("a", "t", p.Cast(R, number)), p.Send("a", ("b",), "t"))
+        assert why in shows(msgspec.structs.replace(text, body=(*text.body, *again)), move)
