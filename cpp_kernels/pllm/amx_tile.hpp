@@ -125,6 +125,9 @@ void widen_chunk(const std::int8_t* pairs, long width, std::int8_t* weights) {
 }
 
 struct Tiles {
+  static constexpr bool direct = false;      // 16 rows are stored, however few there are
+  static constexpr long single = tile_rows;  // digit rows that read weights once
+
   template <int Bits, class Done>
   static void multiply(Strip strip, long rows, Done& done) {
     if (rows <= few_rows || rows * strip.width < small_strip) return multiply_strip<Bits>(strip, rows, done);

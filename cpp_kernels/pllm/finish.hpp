@@ -15,12 +15,14 @@ struct Finish {
   double scale;           // 1 / q
 };
 
-// int8 times int8. Unsigned digits carry 128 too much each, which `offsets` takes back.
+// int8 times int8. Unsigned digits carry 128 too much each, which `offsets` takes back. Sums that begin
+// with the offsets are results.
 struct Clear {
   using Value = std::int8_t;
   using Result = std::int32_t;
   static constexpr int digits = 1;
-  static constexpr bool columns = false;  // whether inputs may lie column by column
+  static constexpr bool columns = false;     // whether inputs may lie column by column
+  static constexpr bool direct_sums = true;  // whether sums are results, once they began with the offsets
   static constexpr long fold = unfolded;
   struct Totals {
     std::uint32_t low[panel];
@@ -29,7 +31,7 @@ struct Clear {
     for (int j = 0; j < panel; ++j) totals.low[j] += std::uint32_t(sums[j]);
   }
   static Result result(std::uint32_t total, std::int32_t offset) {
-    return std::int32_t(total - (signed_digits ? 0 : std::uint32_t(offset)));
+    return std::int32_t(total + (signed_digits ? 0 : std::uint32_t(offset)));
   }
   static void finish(const Totals& totals, const Finish&, const std::int32_t* __restrict offsets, Result* __restrict results) {
     for (int j = 0; j < panel; ++j) results[j] = result(totals.low[j], offsets[j]);
@@ -65,6 +67,7 @@ struct Ring32 {
   using Result = std::uint32_t;
   static constexpr int digits = Digits;
   static constexpr bool columns = false;
+  static constexpr bool direct_sums = false;
   static constexpr long fold = unfolded;
   struct Totals {
     std::uint32_t low[panel];
@@ -89,6 +92,7 @@ struct Ring64 {
   using Result = std::uint64_t;
   static constexpr int digits = Digits;
   static constexpr bool columns = false;
+  static constexpr bool direct_sums = false;
   static constexpr long fold = Isa::fold;
   struct Totals {
     std::uint64_t low[panel];
@@ -129,6 +133,7 @@ struct Residue {
   using Result = Word;
   static constexpr int digits = Digits;
   static constexpr bool columns = sizeof(Word) == 8;
+  static constexpr bool direct_sums = false;
   static constexpr long fold = Isa::fold;
   struct Totals {
     std::uint64_t low[panel];

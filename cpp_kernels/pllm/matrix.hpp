@@ -20,7 +20,7 @@ struct Matrix {
   std::size_t bytes;        // of everything that this matrix holds
   Region* region;           // that holds the weights, or null
   std::int8_t* weights;     // [panels][padded / group][panel][group]
-  std::int32_t* offsets;    // [panels * panel], 128 times the sum of each output's weights
+  std::int32_t* offsets;    // [panels * panel], -128 times the sum of each output's weights, modulo 2^32
 };
 
 std::int8_t* step_of(const Matrix& matrix, long panel_index, long k) {
@@ -43,7 +43,7 @@ __attribute__((noinline)) void put_weight(const Matrix& matrix, long output, lon
 void pack_output(const Matrix& matrix, long output, const std::int8_t* weights) {
   std::uint32_t sum = 0;
   for (long k = 0; k < matrix.inputs; ++k) sum += std::uint32_t(std::int32_t(weights[k]));
-  matrix.offsets[output] = std::int32_t(sum * 128);
+  matrix.offsets[output] = std::int32_t(0 - sum * 128);
   const long whole = matrix.bits == 8 ? matrix.inputs / Isa::group * Isa::group : 0;
   std::int8_t* target = step_of(matrix, output / panel, 0) + output % panel * Isa::group;
   for (long k = 0; k < whole; k += Isa::group, target += panel * Isa::group) std::memcpy(target, weights + k, Isa::group);

@@ -22,8 +22,8 @@ struct Coming {
   const char* inputs;
   long lines;  // for each row of a panel
 
-  void fetch(long index) const {
-    for (long line = index * lines; line < (index + 1) * lines; ++line) __builtin_prefetch(inputs + line * long(cache_line), 0, 2);
+  void fetch(long first, long last) const {
+    for (long line = first * lines; line < last * lines; ++line) __builtin_prefetch(inputs + line * long(cache_line), 0, 2);
   }
 };
 
@@ -63,23 +63,29 @@ template <class Operation>
 struct Sink {
   using Totals = typename Operation::Totals;
   using Result = typename Operation::Result;
+  static constexpr bool in_place = Tiles::direct && Operation::direct_sums;  // whether tiles may write results
 
   const Product& product;
   const long first_output, first_row, rows;
+  const long rows_before;  // of the panels before, as many each
   const std::int32_t* sums;
-  Totals* totals;     // of every row; null when one fold is all
-  bool last = true;   // fold
-  long next = 0;      // row that is not done
+  Totals* totals;        // of every row; null when one fold is all
+  bool written = false;  // results, by the tiles
+  bool last = true;      // fold
+  long next = 0;         // row that is not done
   alignas(cache_line) Result held[Operation::columns ? held_rows : 1][panel] = {};
 
   void operator()(long digit_rows) {
-    for (; (next + 1) * Operation::digits <= digit_rows; ++next) {
-      const std::int32_t* row_sums = sums + next * Operation::digits * panel;
-      if (totals != nullptr) Operation::absorb(row_sums, product.finish, totals[next]);
-      if (!last) continue;
-      write_row(row_sums);
-      product.coming.fetch(first_output / panel * rows + next);
-    }
+    const long first = next, end = digit_rows / Operation::digits;
+    if (end == first) return;
+    for (; next < end && !written; ++next) take_row(sums + next * Operation::digits * panel);
+    next = end;
+    if (last && product.coming.lines > 0) product.coming.fetch(rows_before + first, rows_before + end);
+  }
+
+  void take_row(const std::int32_t* row_sums) {
+    if (totals != nullptr) Operation::absorb(row_sums, product.finish, totals[next]);
+    if (last) write_row(row_sums);
   }
 
   void write_row(const std::int32_t* row_sums) {
@@ -116,13 +122,22 @@ struct Sink {
 
 template <int Bits, class Done>
 void multiply_part(const Product& product, long panel_index, long row, long digit_rows, long k, long width, std::int32_t* sums,
-                   Done& done) {
+                   const Direct& direct, Done& done) {
   const Matrix& matrix = *product.matrix;
-  const bool single = digit_rows <= Isa::rows || digit_rows <= Isa::tall_rows;
-  const bool near = matrix.bytes < (single ? near_single : near_many);
+  const bool near = matrix.bytes < (digit_rows <= Tiles::single ? near_single : near_many);
   const Strip strip{step_of(matrix, panel_index, k), product.digits + row * product.stride + k, product.stride, width,
-                    false, near, sums, nullptr, 0};
+                    false, near, sums, direct, nullptr, 0};
   Tiles::multiply<Bits>(strip, digit_rows, done);
+}
+
+// Sums of int8 products are results as they are, but for the last panel where it has fewer outputs.
+template <class Operation>
+Direct direct_results(const Product& product, long panel_index, long row) {
+  const Matrix& matrix = *product.matrix;
+  const long output = panel_index * panel;
+  if (!Sink<Operation>::in_place || matrix.outputs - output < panel) return {nullptr, nullptr, 0};
+  return {signed_digits ? nullptr : matrix.offsets + output, as<std::int32_t>(product.results) + row * matrix.outputs + output,
+          matrix.outputs};
 }
 
 // One panel and the rows of a block. K is cut into folds of equal length, short enough for 32-bit sums.
@@ -131,8 +146,12 @@ void multiply_rows(const Product& product, long panel_index, long row, long rows
   constexpr long digits = Operation::digits;
   alignas(cache_line) std::int32_t sums[strip_digits * panel];
   const long first_digits = (row - product.first) * digits, padded = product.matrix->padded;
-  Sink<Operation> sink{product, panel_index * panel, row, rows, sums, nullptr};
-  if (padded <= Operation::fold) return multiply_part<Bits>(product, panel_index, first_digits, rows * digits, 0, padded, sums, sink);
+  Sink<Operation> sink{product, panel_index * panel, row, rows, panel_index * rows, sums, nullptr};
+  if (padded <= Operation::fold) {
+    const Direct direct = direct_results<Operation>(product, panel_index, row);
+    sink.written = direct.results != nullptr;
+    return multiply_part<Bits>(product, panel_index, first_digits, rows * digits, 0, padded, sums, direct, sink);
+  }
   alignas(cache_line) typename Operation::Totals totals[strip_digits / digits] = {};
   const long folds = (padded + Operation::fold - 1) / Operation::fold;
   const long width = long(round_up((padded + folds - 1) / folds, Isa::padding));
@@ -140,7 +159,7 @@ void multiply_rows(const Product& product, long panel_index, long row, long rows
   for (long k = 0; k < padded; k += width) {
     sink.next = 0;
     sink.last = k + width >= padded;
-    multiply_part<Bits>(product, panel_index, first_digits, rows * digits, k, sink.last ? padded - k : width, sums, sink);
+    multiply_part<Bits>(product, panel_index, first_digits, rows * digits, k, sink.last ? padded - k : width, sums, {}, sink);
   }
 }
 

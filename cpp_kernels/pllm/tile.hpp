@@ -7,12 +7,20 @@
 namespace pllm {
 
 using Loaded = Isa::Bytes __attribute__((aligned(vector_bytes), may_alias));
-using Stored = Isa::Sums __attribute__((aligned(sizeof(Isa::Sums)), may_alias));
+using Stored = Isa::Sums __attribute__((aligned(sizeof(std::int32_t)), may_alias));  // results may lie anywhere
 constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
+constexpr long many_rows = 48;         // digit rows from which a tile may walk two chunks at once and write its results
 // Bytes that a single tile fetches ahead of itself, because it reads memory only once; measured.
 template <int Bits>
 constexpr long stream_ahead = Bits == 8 ? 2048 : 3072;
+
+// Sums that are results: those of every row begin with the same, and the last of them go where results belong.
+struct Direct {
+  const std::int32_t* start;  // of the outputs of the panel; null is zero
+  std::int32_t* results;      // of the first digit row; null where sums are not yet results
+  long stride;                // of results
+};
 
 // Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
 struct Strip {
@@ -23,6 +31,7 @@ struct Strip {
   bool resume;  // add to the sums that are there
   bool near;    // the weights are in the second cache: nothing to fetch ahead
   std::int32_t* sums;
+  Direct direct;
   const std::int8_t* ahead;  // the chunk that comes next, fetched while this one is used
   long pace;                 // bytes of it that a pass of a tile fetches
 };
@@ -41,6 +50,23 @@ void load_weights(const std::int8_t* step, Isa::Weights (&weights)[Columns]) {
   }
 }
 
+// Sums of a tile, from rows that lie `stride` apart.
+template <int Rows, int Columns>
+__attribute__((always_inline)) inline void load_sums(const std::int32_t* from, long stride, Isa::Sums (&sums)[Rows][Columns]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < Columns; ++c) sums[r][c] = *(const Stored*)(from + r * stride + c * (panel / Isa::columns));
+}
+
+template <int Rows, int Columns>
+__attribute__((always_inline)) inline void store_sums(const Isa::Sums (&sums)[Rows][Columns], std::int32_t* to, long stride) {
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < Columns; ++c) *(Stored*)(to + r * stride + c * (panel / Isa::columns)) = sums[r][c];
+}
+
 // A copy of a tile that GCC makes for one of its callers keeps its sums in memory: three times as slow.
 #if defined(__clang__)
 #define PLLM_ONE_BODY __attribute__((noinline))
@@ -48,24 +74,22 @@ void load_weights(const std::int8_t* step, Isa::Weights (&weights)[Columns]) {
 #define PLLM_ONE_BODY __attribute__((noinline, noclone))
 #endif
 
-// Rows digit rows from `row`, and the vectors from..from + Columns of the panel.
-template <int Rows, int Columns, int Bits>
+// Rows digit rows from `row`, and the vectors from..from + Columns of the panel; InPlace when sums may be results.
+template <int Rows, int Columns, int Bits, bool InPlace>
 PLLM_ONE_BODY void tile(const Strip& strip, long row, int from) {
   constexpr long step_bytes = long(panel) * Isa::group * Bits / 8;
   constexpr int width = panel / Isa::columns;
   const std::int8_t* weights = strip.weights + from * vector_bytes * Bits / 8;
   const std::size_t stride = strip.stride;
   const long pace = strip.pace;
-  const std::int8_t* ahead = strip.ahead + row / Isa::rows * (strip.width / Isa::group / Isa::unrolled) * pace;
+  const std::int8_t* ahead = strip.ahead + (row + Isa::rows - 1) / Isa::rows * (strip.width / Isa::group / Isa::unrolled) * pace;
   const Digit* digits = strip.digits + row * stride;
   std::int32_t* target = strip.sums + row * panel + from * width;
   Isa::Sums sums[Rows][Columns] = {};
-  if (strip.resume) {
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < Columns; ++c) sums[r][c] = *(const Stored*)(target + r * panel + c * width);
-  }
+  if (strip.resume)
+    load_sums<Rows, Columns>(target, panel, sums);
+  else if (InPlace && strip.direct.start != nullptr)
+    load_sums<Rows, Columns>(strip.direct.start + from * width, 0, sums);
   const auto advance = [&] {
     Isa::Weights loaded[Columns];
     load_weights<Bits, Columns>(weights, loaded);
@@ -84,41 +108,53 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from) {
     for (int step = 0; step < Isa::unrolled; ++step) advance();
   }
   for (; steps > 0; --steps) advance();
-#pragma GCC unroll 8
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 4
-    for (int c = 0; c < Columns; ++c) *(Stored*)(target + r * panel + c * width) = sums[r][c];
+  if (!InPlace || strip.direct.results == nullptr) return store_sums<Rows, Columns>(sums, target, panel);
+  const Direct& direct = strip.direct;
+  store_sums<Rows, Columns>(sums, direct.results + row * direct.stride + from * width, direct.stride);
 }
 
-// Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, 5 as 6, the last of them for nothing.
-template <int Bits>
+// Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, 5 as 6, the last of them for nothing; where
+// it would be written over the results of other rows, the last of 3 and 5 goes alone.
+template <int Bits, bool InPlace>
 void short_tile(const Strip& strip, long row, long rows) {
-  if (rows == 1) return tile<1, Isa::columns, Bits>(strip, row, 0);
-  if (rows == 2) return tile<2, Isa::columns, Bits>(strip, row, 0);
+  if (InPlace && strip.direct.results != nullptr && (rows == 3 || rows == 5)) {
+    --rows;
+    tile<1, Isa::columns, Bits, InPlace>(strip, row + rows, 0);
+  }
+  if (rows == 1) return tile<1, Isa::columns, Bits, InPlace>(strip, row, 0);
+  if (rows == 2) return tile<2, Isa::columns, Bits, InPlace>(strip, row, 0);
   if constexpr (Isa::rows > 4)
-    if (rows > 4) return tile<Isa::rows, Isa::columns, Bits>(strip, row, 0);
-  tile<4, Isa::columns, Bits>(strip, row, 0);
+    if (rows > 4) return tile<Isa::rows, Isa::columns, Bits, InPlace>(strip, row, 0);
+  tile<4, Isa::columns, Bits, InPlace>(strip, row, 0);
 }
 
 // More digit rows than a tile takes, but few enough to read each weight once: half the panel at a time.
-template <int Bits>
+template <int Bits, bool InPlace>
 bool tall_tile(const Strip& strip, long rows) {
   if (rows <= Isa::rows || rows > Isa::tall_rows) return false;
+  if (InPlace && strip.direct.results != nullptr && rows != Isa::tall_rows) return false;
+  constexpr int half = Isa::columns / 2;
   if constexpr (Isa::tall_rows > 0)
-    for (int from = 0; from < Isa::columns; from += Isa::columns / 2) tile<Isa::tall_rows, Isa::columns / 2, Bits>(strip, 0, from);
+    for (int from = 0; from < Isa::columns; from += half) tile<Isa::tall_rows, half, Bits, InPlace>(strip, 0, from);
   return true;
 }
 
+// Digit rows of the next tile. 2 rows alone take nearly as long as 4: where a whole tile would leave 2, there are two of 4.
+long tile_rows_of(long left) {
+  if (left == Isa::rows + 2) return 4;
+  return left < Isa::rows ? left : Isa::rows;
+}
+
 // All tiles of a chunk; `done` hears how many digit rows have their final sums.
-template <int Bits, class Done>
+template <int Bits, bool InPlace, class Done>
 void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
-  if (tall_tile<Bits>(strip, rows)) {
+  if (tall_tile<Bits, InPlace>(strip, rows)) {
     if (final) done(rows);
     return;
   }
-  for (long row = 0; row < rows; row += Isa::rows) {
-    const long end = rows - row < Isa::rows ? rows : row + Isa::rows;
-    short_tile<Bits>(strip, row, end - row);
+  for (long row = 0, end = 0; row < rows; row = end) {
+    end = row + tile_rows_of(rows - row);
+    short_tile<Bits, InPlace>(strip, row, end - row);
     if (final) done(end);
   }
 }
@@ -136,15 +172,18 @@ void multiply_strip(Strip strip, long rows, Done& done) {
   if (rows <= Isa::rows) {
     strip.ahead = strip.weights + stream_ahead<Bits>;
     strip.pace = strip.near ? 0 : Isa::unrolled * step_bytes;
-    return multiply_chunk<Bits>(strip, rows, true, done);
+    return multiply_chunk<Bits, Done::in_place>(strip, rows, true, done);
   }
   const long tiles = rows <= Isa::tall_rows ? 1 : (rows + Isa::rows - 1) / Isa::rows;
   strip.pace = strip.near ? 0 : (Isa::unrolled * step_bytes + tiles - 1) / tiles;
-  const long length = chunk_length(strip.width);
+  std::int32_t* const results = strip.direct.results;
+  const bool whole = results != nullptr && strip.width <= 2 * chunk && rows >= many_rows;
+  const long length = whole ? strip.width : chunk_length(strip.width);
   for (long left = strip.width; left > 0; left -= length) {
+    strip.direct.results = left <= length ? results : nullptr;
     strip.width = left < length ? left : length;
     strip.ahead = strip.weights + strip.width / Isa::group * step_bytes;
-    multiply_chunk<Bits>(strip, rows, left <= length, done);
+    multiply_chunk<Bits, Done::in_place>(strip, rows, left <= length, done);
     strip.weights = strip.ahead;
     strip.digits += length;
     strip.resume = true;
@@ -153,6 +192,9 @@ void multiply_strip(Strip strip, long rows, Done& done) {
 
 #ifndef PLLM_AMX
 struct Tiles {
+  static constexpr bool direct = true;  // whether they can write results
+  static constexpr long single = Isa::tall_rows > Isa::rows ? Isa::tall_rows : Isa::rows;  // digit rows that read weights once
+
   template <int Bits, class Done>
   static void multiply(const Strip& strip, long rows, Done& done) {
     multiply_strip<Bits>(strip, rows, done);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from pllm_lang.artifacts.lock_data import Move
 from pllm_lang.artifacts.replay.outputs import proves_outputs
 from pllm_lang.artifacts.replay.refusal import ReplayError
-from pllm_lang.artifacts.replay.run import run
+from pllm_lang.artifacts.replay.run import PARTS, run
 from pllm_lang.artifacts.replay.view_rule import proves_view
 from pllm_lang.ir import protocol as p
 
@@ -66,6 +66,14 @@ REFUSED: dict[str, tuple[p.Protocol, Move, str]] = {
     "the draw twice": (masked(p.Add((p.Mul(X, R), R)), drawn()), Move(0, "r", "1", "1", M), "(d)"),
     "the draw inside a call": (
         masked(p.Add((p.Call("f", (R,), typed(2, 2)), R)), drawn()), Move(0, "r", "1", "1", M), "(d)"),
+    "a factor that does not divide all": (masked(p.Add((X, p.Scale(2, R))), drawn()), Move(0, "r", "1", "2", M), "(c)"),
+    "three times an integer": (
+        masked(p.Add((X, p.Scale(3, p.Cast(R, BIG)))), drawn(typed(2, 2, number=p.Integer(50))), range_bits=10),
+        Move(0, "r", "3", "1", "0", 30), "(b)"),
+    "a draw of a ring as an integer": (masked(DIFFERENCE, drawn(), range_bits=10), Move(0, "r", "-1", "1", "0", 30), "(b)"),
+    "a draw whose key a function takes": (
+        masked(DIFFERENCE, p.KeyDraw("k", ("a",)), drawn(via=p.ViaPrf("k", ("l",))),
+               p.Assign("a", "e", p.Call("encrypt", (X,), typed(2, 2), ("k",)))), MOVE, "(e)"),
     "a draw that is known": (masked(DIFFERENCE, drawn(None, "a", "b")), MOVE, "(e)"),
     "a draw that outlives the message": (masked(DIFFERENCE, drawn(None, lifetime="session")), MOVE, "(f)"),
     "a message that is not there": (masked(DIFFERENCE, drawn()), Move(1, "r", MINUS, "1", M), "no such message"),
@@ -242,3 +250,78 @@ def test_a_distance_is_counted_over_entries_that_are_known() -> None:
 def test_bits_that_nobody_counts_with_are_refused(bits: int) -> None:
     with pytest.raises(ReplayError, match="more bits than are followed"):
         run(masked(X, drawn(typed(2, 2, number=p.Integer(bits)))))
+
+
+def test_no_part_of_an_expression_is_passed_over() -> None:
+    for kind in get_args(p.Expr):
+        for name, hint in get_type_hints(kind).items():
+            assert (name in PARTS) == (p.Ref in (*get_args(hint), *get_args((*get_args(hint), None)[0])))
+
+
+def test_a_key_is_used_by_who_holds_it() -> None:
+    sealed = p.Call("encrypt", (X,), typed(2, 2), ("k",))
+    with pytest.raises(ReplayError, match="a key that it uses"):
+        run(masked(sealed, p.KeyDraw("k", ("b",))))
+    with pytest.raises(ReplayError, match="a key that it uses"):
+        run(masked(p.Add((X, p.Scale(2, sealed)))))
+    run(masked(sealed, p.KeyDraw("k", ("a",))))
+
+
+def test_a_branch_is_not_followed() -> None:
+    with pytest.raises(ReplayError, match="no branches") as refused:
+        run(masked(X, p.Check("a", p.Scale(0, X)), p.When("a", X, ())))
+    assert refused.value.code == "certificate.beyond"
+
+
+def test_a_check_that_tells_something_is_refused() -> None:
+    with pytest.raises(ReplayError, match="tells something"):
+        run(masked(X, p.Check("a", X)))
+
+
+def test_a_stream_is_expanded_and_a_key_sent_by_who_has_it() -> None:
+    key, via = p.KeyDraw("k", ("b",)), p.ViaPrf("k", ("l",))
+    with pytest.raises(ReplayError, match="expanded without its key"):
+        run(masked(DIFFERENCE, key, drawn(via=via)))
+    with pytest.raises(ReplayError, match="expanded without its key"):
+        run(masked(DIFFERENCE, drawn(via=via)))
+    with pytest.raises(ReplayError, match="sends a key that it does not hold"):
+        run(masked(X, key, p.Send("a", ("b",), "k")))
+
+
+def test_what_is_burnt_is_drawn_anew() -> None:
+    made = p.Bundle("triple", "entry", ("r",))
+    run(masked(DIFFERENCE, drawn(), made))
+    with pytest.raises(ReplayError, match="outlives an execution"):
+        run(masked(DIFFERENCE, drawn(lifetime="session"), made))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        p.Add((X, p.Const(1, typed(2, 2, number=p.Ring(1 << 32))))),
+        p.Add((X, p.Const(1, typed(2)))),
+        p.Mul(X, p.Const(1, typed(2))),
+        p.MatMul(X, p.Const(1, typed(3, 2))),
+        p.MatMul(X, p.Const(1, typed(2, 2, number=p.Ring(1 << 32)))),
+        p.Concat((X, X), 2),
+    ],
+)
+def test_values_of_other_rings_or_shapes_are_not_put_together(value: p.Expr) -> None:
+    with pytest.raises(ReplayError, match="do not fit"):
+        run(masked(value))
+
+
+def test_holders_hold_the_same() -> None:
+    out = p.Output("u", typed(2, 2), p.Clear(("a", "b")), X)
+    body = (p.Assign("a", "u", X), p.Send("a", ("b",), "x"), p.Assign("b", "u", p.Scale(3, X)))
+    with pytest.raises(ReplayError, match="do not hold the same"):
+        proves_outputs(run(msgspec.structs.replace(masked(X), outputs=(out,), body=body)))
+
+
+def test_an_integer_mask_is_used_again_by_its_residue_only() -> None:
+    """x + r hides x up to a distance; r itself, modulo 3, is u - x modulo 3 for an integer x only."""
+    integer = drawn(typed(2, 2, number=p.Integer(50)))
+    text, move = masked(p.Add((X, p.Cast(R, BIG))), integer, range_bits=10), Move(0, "r", "1", "1", "0", 40)
+    for number, why in ((p.Ring(3), "more than its residue"), (p.Ring(8), "shows something")):
+        again = (p.Assign("a", "t", p.Cast(R, number)), p.Send("a", ("b",), "t"))
+        assert why in shows(msgspec.structs.replace(text, body=(*text.body, *again)), move)

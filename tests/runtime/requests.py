@@ -84,6 +84,22 @@ def large_requests(seed: int) -> Iterator[Request]:
         yield from _of_shape(pick, shape, extreme=False, threads=2)
 
 
+def written_in_place(seed: int) -> Iterator[Request]:
+    """Sums that are written where results belong: every count of rows of a tile, K of one chunk and of several, whole
+    panels and a part of one."""
+    draw = np.random.default_rng(seed)
+    for width, outputs in ((300, 128), (1300, 128), (5000, 130)):
+        for rows in range(1, 14):
+            bits = 4 if rows % 3 == 0 else 8
+            half = 2 ** (bits - 1)
+            weights = draw.integers(-half, half, (outputs, width)).astype(np.int8)
+            inputs = draw.integers(-128, 128, (rows, width)).astype(np.int8)
+            expected = (inputs.astype(np.int64) @ weights.astype(np.int64).T).astype(np.int32)
+            label = f"in place, {outputs}x{width} batch {rows}, {bits} bits"
+            shape = {"outputs": outputs, "inputs": width, "rows": rows, "bits": bits}
+            yield Request("clear", weights, inputs, expected, label=label, **shape)
+
+
 def _of_shape(
     pick: random.Random, shape: tuple[int, int, int], *, extreme: bool, threads: int
 ) -> Iterator[Request]:

@@ -15,6 +15,7 @@ from tests.runtime.requests import (
     long_requests,
     product_requests,
     refused_requests,
+    written_in_place,
 )
 
 pytestmark = pytest.mark.system
@@ -29,6 +30,7 @@ def every_request(seed: int, shapes: int) -> list[Request]:
         *product_requests(seed, shapes),
         *long_requests(seed),
         *large_requests(seed),
+        *written_in_place(seed),
         *refused_requests(),
         *element_requests(seed),
     ]
@@ -62,6 +64,7 @@ def test_sanitizers_find_nothing(level: InstructionSet, tmp_path: Path) -> None:
     requests = [
         *product_requests(2, 25, 129),
         *list(long_requests(2))[::6],
+        *written_in_place(2),
         *refused_requests(),
         *element_requests(2),
     ]

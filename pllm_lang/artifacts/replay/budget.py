@@ -13,7 +13,7 @@ from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import Found, Walked, component_at, form_of
 from pllm_lang.catalog.records import Component
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import ComponentUse, Node, Repeat, Step
+from pllm_lang.ir.plan import Node, Repeat, Step
 
 VERIFICATION, PREPARATION = "verification", "preparation"
 
@@ -63,22 +63,18 @@ def undetected_rows(walked: Walked, experiment: Experiment) -> set[Found]:
     for slot, use in experiment.slots:
         if slot == VERIFICATION and about >= 0:
             component = component_at(walked, use.key)
-            numbers = _numbers(use)
-            _sees_all(walked, component, numbers, methods)
-            if _is_limited(walked, component, numbers, rows):
+            names = t.bound(Names(), [spec.name for spec in component.params], use.params)
+            _sees_all(walked, component, names, methods)
+            if _is_limited(walked, component, names, rows):
                 found.add(("bounds.undetected", about, ""))
     return found
 
 
-def _numbers(use: ComponentUse) -> dict[str, n.Number]:
-    return {name: one for name, value in use.params if (one := t.exact(value, Names())) is not None}
-
-
-def _sees_all(walked: Walked, component: Component, numbers: dict[str, n.Number], methods: set[str]) -> None:
+def _sees_all(walked: Walked, component: Component, names: Names, methods: set[str]) -> None:
     """A check modulo q tells a right entry of size at most B from every other of a ring of M residues only if B + M / 2 < q."""
     if component.carrier is None:
         return
-    field = ring_of(component.carrier, Names(exact=numbers))
+    field = ring_of(component.carrier, names)
     for step, judged in walked.ran:
         method = judged.said.component
         if method is None or method.protocol is None or step.use is None or step.use.key not in methods:
@@ -93,15 +89,15 @@ def _sees_all(walked: Walked, component: Component, numbers: dict[str, n.Number]
             need(tells, "certificate.bound", f"an entry of {text}")
 
 
-def _is_limited(walked: Walked, component: Component, numbers: dict[str, n.Number], rows: int) -> bool:
+def _is_limited(walked: Walked, component: Component, names: Names, rows: int) -> bool:
     """Whether anything limits the sum; ReplayError where it is above that."""
-    each = None if component.failure is None else t.value(component.failure, Names(exact=numbers))
+    each = None if component.failure is None else t.value(component.failure, names)
     if each is None or each.range is None:
         text = f"nothing says how often `{component.name}` misses a wrong row"
         raise ReplayError("certificate.bound", text)
     total = max(each.range[1], 0) * rows
     limits = [c.expr for c in component.requires if "failure" in t.named_in(c.expr)]
-    holds = [bool(t.holds(limit, t.failing(total, numbers))) for limit in limits]
+    holds = [bool(t.holds(limit, t.failing(total, names))) for limit in limits]
     policy = walked.lock.documents.policy
     if policy is not None and "statistical" in policy.security:
         level = min(whole(policy.security["statistical"]), n.MAX_BITS + 1)

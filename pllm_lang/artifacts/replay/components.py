@@ -33,16 +33,9 @@ def judged_components(walked: Walked) -> set[Found]:
     for slot, use in () if documents.experiment is None else documents.experiment.slots:
         component = component_at(walked, use.key)
         if component.kind != "method":
-            names = _given(dict(use.params), component)
+            names = t.bound(Names(), [spec.name for spec in component.params], use.params)
             found |= {(code, -1, slot) for code in _judged(component, names, documents.policy)}
     return found
-
-
-def _given(params: dict[str, t.Expr], component: Component) -> Names:
-    """Numbers and words among its parameters."""
-    own = {spec.name for spec in component.params}
-    exact = {name: t.exact(value, Names()) for name, value in params.items() if name in own}
-    return Names(exact={name: value for name, value in exact.items() if value is not None})
 
 
 def _judged(component: Component, names: Names, policy: Policy | None) -> Iterator[str]:

@@ -62,6 +62,7 @@ def bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> Non
 
 
 def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
+    names.words[name] = None
     match given:
         case Num():
             names.exact[name] = n.number(given.value)
@@ -121,6 +122,8 @@ def _repeats(shape: f.Shape, over: f.Shape) -> bool:
 def _sharpened(fact: Fact, claims: list[tuple[Claim, Range]], names: Names) -> Fact:
     """Norms, and both ends; where the meaning gives no range, both ends have to be claimed."""
     limits = [(claim, bound) for claim, bound in claims if bound is not None]
+    if not limits:
+        return fact
     highs = [(claim.slot, bound[1]) for claim, bound in limits if claim.op in UP]
     lows = [(claim.slot, bound[0]) for claim, bound in limits if claim.op in DOWN]
     low = max((one for slot, one in lows if slot == "min"), default=None)
@@ -164,4 +167,5 @@ def store(view: Judged, step: Step, position: int, fact: Fact, where: str) -> Fa
             fact = Fact(fact.shape, spread, unit=unit)
     fits = form.kind == "float" or n.within(fact.range, t.held_by(form))
     need(fits, "certificate.bound", "a result leaves its format", where)
-    return with_bounds(fact, tuple(bound for bound in step.assumes if bound.result == position))
+    own = tuple(bound for bound in step.assumes if bound.result == position)
+    return with_bounds(fact, own) if own else f.settled(fact)

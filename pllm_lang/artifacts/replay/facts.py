@@ -50,7 +50,7 @@ def reshaped(x: Fact, shape: Shape) -> Fact:
 
 def settled(x: Fact) -> Fact:
     """No entry is larger than a norm of its row or column."""
-    if not has_norms(x):
+    if x.rows == x.cols == OPEN:
         return x
     norms = n.least(n.root_above(x.rows[0]), x.rows[1], n.root_above(x.cols[0]), x.cols[1])
     return x if norms is None else changed(x, range=n.meet(x.range, n.around(norms)))
@@ -59,7 +59,7 @@ def settled(x: Fact) -> Fact:
 # ---- norms ----
 def has_norms(x: Fact) -> bool:
     """Whether a norm is known that range and size do not imply; without any, none of a sum or a product says more either."""
-    return (x.rows is not OPEN or x.cols is not OPEN) and (x.rows != OPEN or x.cols != OPEN)
+    return x.rows != OPEN or x.cols != OPEN
 
 
 def size(x: Fact, axis: int) -> Size:

@@ -151,6 +151,8 @@ def _use(walked: Walked, use: ComponentUse) -> None:
     roles = [role for role, _ in use.roles]
     if len(set(roles)) < len(roles) or not set(roles) <= set(component.roles):
         raise _refuse(f"a use of `{component.name}` binds roles that it does not have")
+    if {name for name, _ in use.params} != {spec.name for spec in component.params}:
+        raise _refuse(f"a use of `{component.name}` leaves parameters out, or has others")
     _parameters(walked, component, use.params)
 
 

@@ -62,7 +62,7 @@ def defects_at(machine: frozenset[str], step: Step, judged: Judged, kernels: Ite
     about, component = step.results[0], judged.said.component
     found: set[Found] = set()
     for one in kernels:
-        names = _names_of(judged.names, one)
+        names = t.bound(judged.names, [spec.name for spec in one.kernel.params], one.params.items())
         for defect in defects_of(one.kernel.fields):
             _excluded(one.kernel, defect, names, machine)
             found.add(("target.defect", about, ""))
@@ -78,15 +78,6 @@ def defects_of(fields: dict[str, Expr]) -> Iterator[Defect]:
     for item in listed.items if isinstance(listed, ListOf) else ():
         if isinstance(item, MapOf):
             yield dict(item.entries)
-
-
-def _names_of(outer: Names, served: Served) -> Names:
-    """The step's names, with the kernel's parameters in place of what else is called so."""
-    own = {spec.name for spec in served.kernel.params}
-    exact = {name: value for name, value in outer.exact.items() if name not in own}
-    given = {name: t.exact(value, outer) for name, value in served.params.items()}
-    exact |= {name: value for name, value in given.items() if value is not None}
-    return msgspec.structs.replace(outer, exact=exact)
 
 
 def _excluded(flawed: Kernel | Component, defect: Defect, names: Names, machine: frozenset[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import cast
 
 import msgspec
 
@@ -152,13 +151,16 @@ def _keys_held(out: Run, party: str, expr: p.Expr) -> None:
         _keys_held(out, party, inner)
 
 
+PARTS = ("arg", "args", "left", "right", "terms")
+"""The fields of expressions that hold expressions (`tests/artifacts/test_view_rule.py` reads their types)."""
+
+
 def inside(expr: p.Expr) -> Iterator[p.Expr]:
     """The expressions that one is made of."""
     for field in expr.__struct_fields__:
-        found = getattr(expr, field)
-        for one in cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,)):
-            if isinstance(one, p.Expr):
-                yield one
+        if field in PARTS:
+            found = getattr(expr, field)
+            yield from found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
 
 
 def _draw(out: Run, line: p.Draw) -> None:

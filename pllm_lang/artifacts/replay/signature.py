@@ -11,7 +11,7 @@ import msgspec
 
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
-from pllm_lang.artifacts.replay.refusal import need
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.catalog.expr import NOWHERE, AnyRank, Ref
 from pllm_lang.catalog.records import Format, OperandSpec, Operator
@@ -28,9 +28,9 @@ def fits(operator: Operator, operands: list[Typed], results: list[Typed], names:
     for place, (spec, (shape, form)) in enumerate(zip(specs, (*operands, *results), strict=True)):
         given, wanted = place < len(operands), _shape(spec, names)
         sized = min(shape, default=0) >= 0 and (wanted == shape or (wanted is None and not given))
-        need(sized, "certificate.plan", f"`{spec.name}` of `{operator.name}` has another shape", where)
-        like = _is_format(spec, form, operator, variables, names, given)
-        need(like, "certificate.plan", f"`{spec.name}` of `{operator.name}` has another format", where)
+        if not sized or not _is_format(spec, form, operator, variables, names, given):
+            text = f"`{spec.name}` of `{operator.name}` has another {'format' if sized else 'shape'}"
+            raise ReplayError("certificate.plan", text, where)
 
 
 def _shape(spec: OperandSpec, names: Names) -> Shape | None:

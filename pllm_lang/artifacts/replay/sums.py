@@ -172,8 +172,7 @@ def known(shape: Shape) -> Shape:
 
 def _joined(args: list[Sum], axis: int) -> Sum:
     """A concatenation is the sum of its parts, each at its place among zeros."""
-    apart = {(*one.shape[:axis], *one.shape[axis + 1 :]) for one in args}
-    _fits(0 <= axis < len(args[0].shape) and len(apart) == 1, "values are joined")
+    _fits(all(0 <= axis < len(one.shape) for one in args), "values are joined")
     total, before, out = sum(one.shape[axis] for one in args), 0, list[Sum]()
     for one in args:
         shape = (*one.shape[:axis], total, *one.shape[axis + 1 :])

