@@ -16,6 +16,7 @@ import msgspec
 
 from pllm_lang.artifacts.diff_experiment import experiments
 from pllm_lang.artifacts.diff_holders import holders
+from pllm_lang.artifacts.diff_levels import levels
 from pllm_lang.artifacts.diff_policy import policies
 from pllm_lang.artifacts.lock_data import Lock, Program, Use
 from pllm_lang.catalog.records import Policy
@@ -47,8 +48,15 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def compare(first: Lock, second: Lock) -> tuple[Change, ...]:
+    """What differs; where two locks are not about the same and nothing below tells why, that is told as well."""
+    return _told(first, second) or tuple(_otherwise(first, second))
+
+
+def _told(first: Lock, second: Lock) -> tuple[Change, ...]:
     return (
         *_privacy(first, second),
+        *_taken(first, second),
+        *(Change(*told) for told in levels(first, second)),
         *_bounds(first, second),
         *(Change(*told) for told in holders(first, second)),
         *_cost(first, second),
@@ -75,6 +83,10 @@ def _privacy(first: Lock, second: Lock) -> Iterator[Change]:
         if old != new:
             lower = old is not None and (new is None or exact(new) < exact(old))
             yield Change("privacy", f"{sort} security", _bits(old), _bits(new), lower)
+
+
+def _taken(first: Lock, second: Lock) -> Iterator[Change]:
+    """What both rest on and what they show, under a policy or none."""
     old, new = set(first.documents.certificate.assumed), set(second.documents.certificate.assumed)
     yield from _sets("what is assumed", old, new, more_is_weaker=True)
     yield from _sets("what components reveal", _reveals(first), _reveals(second), more_is_weaker=True)
@@ -258,6 +270,14 @@ def _versions(first: Lock, second: Lock) -> Iterator[Change]:
         if first.digests.files[path] != second.digests.files[path]:
             a, b = first.digests.files[path][:12], second.digests.files[path][:12]
             yield Change("versions", f"file {path}", a, b, False)
+
+
+def _otherwise(first: Lock, second: Lock) -> Iterator[Change]:
+    a, b = first.digests, second.digests
+    for what in ("plan", "policy", "experiment"):
+        old, new = getattr(a, what), getattr(b, what)
+        if old != new:
+            yield Change("versions", f"digest of the {what}", old[:12] or NONE, new[:12] or NONE, False)
 
 
 def _older(new: str, old: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Literal
 from pllm_lang.artifacts.lock_data import Filed, Lock
 from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
 from pllm_lang.ir.experiment import Experiment, Stock
+from pllm_lang.ir.plan import ComponentUse
 
 Told = tuple[Literal["privacy", "cost"], str, str, str, bool]
 NONE = "none"
@@ -26,6 +27,7 @@ def experiments(first: Lock, second: Lock) -> Iterator[Told]:
         return
     for name, a, b in _pairs(_budget(old), _budget(new)):
         yield "cost", f"budget: {name}", a, b, _larger(a, b)
+    yield from _verified(old, new)
     a, b = _kind(old), _kind(new)
     if a != b:
         yield "privacy", "how the parties are deployed", a, b, a == REMOTE
@@ -34,6 +36,37 @@ def experiments(first: Lock, second: Lock) -> Iterator[Told]:
         yield "cost", f"machine of `{party}`", a, b, False
     for what, a, b in _pairs(_stocks(old), _stocks(new)):
         yield "cost", what, a, b, what.endswith(LEFT) and not _larger(a, b) if _whole(a) else False
+
+
+def _verified(old: Experiment | None, new: Experiment | None) -> Iterator[Told]:
+    """Checks of results that are gone, that others make, or with a parameter that is smaller."""
+    a, b = _verification(old), _verification(new)
+    if a == b:
+        return
+    weaker = a is not None and (b is None or a.key != b.key or _smaller(dict(b.params), dict(a.params)))
+    yield "privacy", "how results are checked", _use(a), _use(b), weaker
+
+
+def _verification(experiment: Experiment | None) -> ComponentUse | None:
+    slots = () if experiment is None else experiment.slots
+    return next((use for slot, use in slots if slot == "verification"), None)
+
+
+def _smaller(new: dict[str, Expr], old: dict[str, Expr]) -> bool:
+    return any(
+        name not in new
+        or not (_whole(_value(value)) and _whole(_value(new[name])))
+        or int(_value(new[name])) < int(_value(value))
+        for name, value in old.items()
+        if new.get(name) != value
+    )
+
+
+def _use(use: ComponentUse | None) -> str:
+    if use is None:
+        return NONE
+    params = ", ".join(f"{name}: {_value(value)}" for name, value in use.params)
+    return use.key.rpartition(".")[2] + (f"({params})" if params else "")
 
 
 def _pairs(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str, str]]:

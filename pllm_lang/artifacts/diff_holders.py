@@ -1,7 +1,7 @@
 """Two locks compared by who has what they begin and end with, and by what they ask of it.
 
-In: two locks. Out: changes as (aspect, what, before, after, weaker): a weight or input that more parties hold, an output that goes
-to more, a range that an input is promised to keep and that is narrower, so that less is proved.
+In: two locks. Out: changes as (aspect, what, before, after, weaker): a weight, input or state that more parties hold, under its old
+name or another, an output that goes to more, a range that an input is promised to keep and that is narrower, so that less is proved.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from typing import Literal
 
 from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.exact.number import exact
-from pllm_lang.ir.plan import Bound, Input, Placement, Weight
+from pllm_lang.ir.plan import Bound, Input, Placement, State, Weight
 from pllm_lang.verify.numbers import shown
 
 Told = tuple[Literal["privacy", "bounds"], str, str, str, bool]
 ALL = frozenset({"everybody"})
+NONE = "none"
 
 
 def holders(first: Lock, second: Lock) -> Iterator[Told]:
     yield from _held("who begins with", _begun(first), _begun(second))
+    yield from _renamed("who begins with", _begun(first), _begun(second))
     yield from _held("who gets", _ended(first), _ended(second))
     old, new = _promised(first), _promised(second)
     for name in sorted(old.keys() & new.keys()):
@@ -34,6 +36,16 @@ def _held(what: str, old: dict[str, frozenset[str]], new: dict[str, frozenset[st
             yield "privacy", f"{what} `{name}`", _told(a), _told(b), more
 
 
+def _renamed(what: str, old: dict[str, frozenset[str]], new: dict[str, frozenset[str]]) -> Iterator[Told]:
+    """What only one of them has. It may be the other's under another name: then as few should have it as had some of those."""
+    lost, gained = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
+    for name in lost:
+        yield "privacy", f"{what} `{name}`", _told(old[name]), NONE, False
+    for name in gained:
+        kept = any(old[one] == ALL or new[name] <= old[one] for one in lost)
+        yield "privacy", f"{what} `{name}`", NONE, _told(new[name]), bool(lost) and not kept
+
+
 def _told(parties: frozenset[str]) -> str:
     return " and ".join(sorted(parties)) or "nobody"
 
@@ -42,9 +54,9 @@ def _name(lock: Lock, stage: str, value: int) -> str:
     return (f"{stage}." if stage else "") + lock.documents.names.get(str(value), f"v{value}")
 
 
-def _given(lock: Lock) -> Iterator[tuple[str, Input | Weight]]:
+def _given(lock: Lock) -> Iterator[tuple[str, Input | Weight | State]]:
     plan = lock.documents.ir
-    for one in (*plan.inputs, *plan.weights):
+    for one in (*plan.inputs, *plan.weights, *plan.states):
         yield _name(lock, "", one.value), one
     for stage in plan.stages:
         for one in stage.inputs:
@@ -52,7 +64,7 @@ def _given(lock: Lock) -> Iterator[tuple[str, Input | Weight]]:
 
 
 def _begun(lock: Lock) -> dict[str, frozenset[str]]:
-    """Parties that have a weight or an input, or pieces of it, from the start."""
+    """Parties that have a weight, an input or a state, or pieces of it, when a stage begins."""
     policy = lock.documents.policy
     parties = frozenset[str]() if policy is None else frozenset(policy.parties)
     found: dict[str, frozenset[str]] = {}

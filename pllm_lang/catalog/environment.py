@@ -14,7 +14,8 @@ class Env(msgspec.Struct):
 
     `exact`: shape variables, numeric and boolean (0 or 1) parameters, constants. `lists`: parameters that
     list
-    numbers, and `...s`. `words`: parameters whose value is a word. `context`: `n_parties` and the like.
+    numbers, and `...s`. `words`: parameters whose value is a word. `context`: `n_parties` and the like. `unbound`: parameters of
+    which nothing is known here; every other name that stands for nothing is a word.
     """
 
     facts: dict[str, Facts] = {}
@@ -24,3 +25,4 @@ class Env(msgspec.Struct):
     shapes: dict[str, tuple[int, ...]] = {}
     context: dict[str, Exact] = {}
     lists: dict[str, tuple[Exact, ...]] = {}
+    unbound: frozenset[str] = frozenset()

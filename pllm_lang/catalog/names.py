@@ -42,6 +42,6 @@ def word(expr: Expr, env: Env) -> str | None:
     if isinstance(expr, Ref):
         if expr.name in env.words:
             return env.words[expr.name]
-        known = (env.exact, env.facts, env.context, env.lists)
+        known = (env.exact, env.facts, env.formats, env.context, env.lists, env.unbound)
         return None if any(expr.name in names for names in known) else expr.name
     return None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pllm_lang.catalog.apply import Inferred, Params, Problem, Type, infer, result_facts
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term
-from pllm_lang.catalog.expr import Expr, ListOf, Num, Ref, Text
+from pllm_lang.catalog.expr import Apply, Expr, ListOf, Num, Ref, Text
 from pllm_lang.catalog.facts import Exact, Facts, Known
 from pllm_lang.catalog.formats import ulp
 from pllm_lang.catalog.infer import declared_formats
@@ -130,6 +130,8 @@ def _put(params: Params, name: str, value: Expr, kind: str, formats: Sequence[Fo
             found = exact_term(value, Env())
             if found is not None:
                 params.exact[name] = found
+            elif isinstance(value, Apply):  # a component with its parameters is told by its name
+                params.words[name] = value.fn
 
 
 def _numbers(values: ListOf) -> Iterable[Exact]:
@@ -144,6 +146,8 @@ def add_parameters(env: Env, use: ComponentUse, component: Component, plan: Plan
     specs = [spec for spec in component.params if spec.name not in env.facts]
     own = {spec.name for spec in specs}
     params = parameters([pair for pair in use.params if pair[0] in own], specs, plan)
+    bound = {*params.exact, *params.formats, *params.lists, *params.words}
+    env.unbound = (env.unbound | {spec.name for spec in specs}) - bound
     env.exact = params.exact | env.exact
     env.formats = params.formats | env.formats
     env.lists = params.lists | env.lists

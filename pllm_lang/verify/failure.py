@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+import msgspec
+
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import holds, term
 from pllm_lang.catalog.expr import Apply, Expr, Ref
@@ -26,9 +28,8 @@ def asks_for_failure(condition: Expr) -> bool:
 
 def holds_up_to(condition: Expr, most: Exact, env: Env | None = None) -> bool:
     """Whether a condition on the failure probability holds for every one from 0 to `most`, which is all that is known of it."""
-    env = env or Env()
     facts = {FAILURE: Facts(range=Interval(0, max(most, 0)))}
-    return holds(condition, Env(exact=env.exact, facts=facts)) is True
+    return holds(condition, msgspec.structs.replace(env or Env(), facts=facts)) is True
 
 
 ANY = 2**64

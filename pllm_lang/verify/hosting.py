@@ -134,7 +134,7 @@ def _kernels_in(value: Expr, plan: PlanView) -> Iterator[KernelUse]:
     params = value.named if isinstance(value, Apply) else ()
     record = plan.library.get(key) if key else None
     if isinstance(record, Kernel):
-        yield KernelUse(record, params)
+        yield KernelUse(record, _with_defaults(record, params))
     for _, inner in params:
         yield from _kernels_in(inner, plan)
 
@@ -147,8 +147,12 @@ def slot_kernels(view: ExperimentView) -> Iterator[KernelUse]:
         for key in view.plan.library.keys("kernel"):
             record = view.plan.library.get(key)
             if isinstance(record, Kernel) and use.key in words_of(record.fields.get("backend")):
-                defaults = {spec.name: spec.default for spec in record.params if spec.default is not None}
-                yield KernelUse(record, tuple((defaults | dict(use.params)).items()))
+                yield KernelUse(record, _with_defaults(record, use.params))
+
+
+def _with_defaults(kernel: Kernel, params: tuple[tuple[str, Expr], ...]) -> tuple[tuple[str, Expr], ...]:
+    defaults = {spec.name: spec.default for spec in kernel.params if spec.default is not None}
+    return tuple((defaults | dict(params)).items())
 
 
 def runs_kernels(step: StepView) -> bool:

@@ -17,6 +17,43 @@ from tests.artifacts.locks import SHARED, compiled
 from tests.artifacts.texts import POLICED
 
 LOCAL = POLICED.replace(", local_deployment", "")
+PLAIN = """pllm 1
+
+import std.formats [int16]
+
+plan sums {
+  input x: int16[4] from client where abs(x) <= 50
+  y = add(x, x) @ client
+  output y to client
+}
+"""
+"""Under no policy."""
+
+CHECKED = """pllm 1
+
+import std.components [freivalds_verify]
+import std.formats [f32]
+import std.pipelines [verified_masked_linear_cpu]
+import std.policies [single_evaluator]
+
+plan layer under single_evaluator {
+  input  h: f32[8, 64] from client where abs(h) <= 12
+  weight w: f32[64, 64] public
+  sums = linear(h, w)
+  y    = encode(sums, to: f32)
+  output y to client
+}
+
+experiment run {
+  plan: layer
+  pipeline: verified_masked_linear_cpu(verification: freivalds_verify(target_failure_bits: 20, checks: 3))
+  budget: { requests: 2, max_input_tokens: 8, max_new_tokens: 1 }
+}
+"""
+DEFAULT = CHECKED.replace("import std.components [freivalds_verify]\n", "").replace(
+    "(verification: freivalds_verify(target_failure_bits: 20, checks: 3))", ""
+)
+
 Case = tuple[str, str, str, str, str, str]
 """A text and a part of it, what that becomes, and the change: `aspect: what`, before, after."""
 
@@ -57,6 +94,18 @@ WEAKER: dict[str, Case] = {
     "one party more begins with a weight": (
         SHARED, "secret from [client, p0, p1, dealer]", "secret from [client, p0, p1]",
         "privacy: who begins with `w`", "owner", "dealer and owner"),
+    "a bound is assumed, under no policy": (
+        PLAIN, "add(x, x) @ client", "add(x, x) @ client assume abs(y) <= 100",
+        "privacy: what is assumed", "none", "max_abs <= 100"),
+    "a component of a lower level": (
+        POLICED.replace("level: 128,", "level: 192,"), "level: 192,", "level: 128,",
+        "privacy: computational security of `held_linear`", "192 bits", "128 bits"),
+    "fewer checks": (
+        CHECKED, "checks: 3", "checks: 2", "privacy: how results are checked",
+        "freivalds_verify(target_failure_bits: 20, checks: 3)", "freivalds_verify(target_failure_bits: 20, checks: 2)"),
+    "no checks": (
+        DEFAULT, "verified_masked", "masked", "privacy: how results are checked",
+        "freivalds_verify(target_failure_bits: 40, checks: 2)", "none"),
     # bounds
     "a wider result": (
         POLICED, "high: 9)", "high: 10)", "bounds: range of output `z`", "[-9, 9]", "[-9, 10]"),
@@ -152,6 +201,26 @@ def test_what_is_told_and_not_judged(case: str, folder: Path) -> None:
     old, other = lock_of(text, folder), lock_of(text.replace(part, new), folder)
     assert not told(old, other)[what, before, after].weaker
     assert not told(other, old)[what, after, before].weaker
+
+
+def test_a_weight_under_another_name_has_as_few_holders(folder: Path) -> None:
+    """A name says nothing: the weight that is gone may be the one that came."""
+    renamed = (
+        SHARED.replace("weight w:", "weight v:").replace("abs(w)", "abs(v)").replace("share(w)", "share(v)")
+    )
+    shown = renamed.replace("secret from [client, p0, p1, dealer]", "secret from [client, p0, p1]")
+    old, alike, wider = (lock_of(text, folder) for text in (SHARED, renamed, shown))
+    assert not told(old, alike)["privacy: who begins with `v`", "none", "owner"].weaker
+    assert told(old, wider)["privacy: who begins with `v`", "none", "dealer and owner"].weaker
+
+
+def test_what_nothing_else_tells_is_told(folder: Path) -> None:
+    """Two plans are said to mean the same only if they do."""
+    turned = lock_of(PLAIN.replace("add(x, x)", "neg(x)"), folder)
+    kept = lock_of(PLAIN.replace("add(x, x)", "minimum(x, x)"), folder)
+    assert compare(turned, kept) == (
+        Change("versions", "digest of the plan", turned.digests.plan[:12], kept.digests.plan[:12], False),
+    )
 
 
 @pytest.mark.parametrize("case", SAME)

@@ -151,6 +151,8 @@ CASES: dict[str, tuple[Apply, list[tuple[int, ...]], Callable[..., Tensor]]] = {
     "exp": (call("exp", A), [ALL], real(lambda e: e.exp())),
     "tanh": (call("tanh", A), [ALL], real(lambda e: ((2 * e).exp() - 1) / ((2 * e).exp() + 1))),
     "matmul": (call("matmul", A, B), [ALL, ABOVE], lambda a, b: a.dot(b)),
+    "matmul of weights": (call("matmul", call("abs", A), B), [ALL, ABOVE], lambda a, b: abs(a).dot(b)),
+    "matmul by weights": (call("matmul", A, call("abs", B)), [ALL, ABOVE], lambda a, b: a.dot(abs(b))),
     "matmul of a row": (call("matmul", A, B), [ROW, ABOVE], lambda a, b: a.dot(b)),
     "matmul of many": (call("matmul", A, B), [WIDE, ABOVE], lambda a, b: a.dot(b)),
     "outer": (call("outer", A, B), [(2,), ROW], lambda a, b: a[:, None] * b[None]),
@@ -178,8 +180,8 @@ CASES: dict[str, tuple[Apply, list[tuple[int, ...]], Callable[..., Tensor]]] = {
     "repeat": (call("repeat", A, axis=Num("-1"), times=Num("2")), [ALL], lambda a: np.repeat(a, 2, -1)),
     "repeat of rows": (call("repeat", A, axis=Num("0"), times=Num("3")), [ALL], lambda a: np.repeat(a, 3, 0)),
     "causal": (call("causal", A, B), [ALL, ONE], lambda a, b: np.where(np.tri(2, 3, dtype=bool), a, b)),
-    "causal_at": (call("causal_at", A, B, C), [ALL, (2,), ONE], lambda a, b, c: np.where(np.eye(2, 3, dtype=bool), a, c)),
-    "rotary": (call("rotary", A, B), [(2, 2), (2,)], lambda a, b: a.dot(np.array(TURN, dtype=object))),
+    "causal_at": (call("causal_at", A, B, C), [ALL, (2,), ONE], lambda a, _, c: np.where(np.eye(2, 3, dtype=bool), a, c)),
+    "rotary": (call("rotary", A, B), [(2, 2), (2,)], lambda a, _: a.dot(np.array(TURN, dtype=object))),
     "gather": (
         call("gather", A, call("floor", call("clamp", B, Num("0"), Num("1")))), [ALL, (4,)],
         lambda a, b: a[[int(e >= 1) for e in b]]),
@@ -193,7 +195,7 @@ CASES: dict[str, tuple[Apply, list[tuple[int, ...]], Callable[..., Tensor]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_what_follows_of_a_result_is_true_of_it(name: str, data: st.DataObject) -> None:
     expr, shapes, function = CASES[name]
@@ -223,7 +225,8 @@ NO, YES = Fact(ALL, (0, 0)), Fact(ALL, (1, 1))
 def test_entries_are_not_ordered_by_a_connective(fn: str, x: Fact, y: Fact) -> None:
     """`and` of 0 and 1 was read as `0 < 1`."""
     found = value(call(fn, A, B), Names(facts={"a": x, "b": y}))
-    assert found is not None and found.range == (0, 1)
+    assert found is not None
+    assert found.range == (0, 1)
 
 
 @pytest.mark.parametrize("fn", ["nearest", "round_to"])
@@ -256,11 +259,12 @@ def test_an_axis_of_no_known_size_is_not_counted(expr: Apply) -> None:
 def test_an_empty_row_has_no_largest_entry() -> None:
     rows = call("row_sum", call("exp", call("subtract_row_max", A)))
     found = value(rows, Names(facts={"a": Fact((2, 0), (1, 1))}))
-    assert found is not None and (found.range is None or found.range[0] <= 0)
+    assert found is not None
+    assert found.range is None or found.range[0] <= 0
 
 
 @pytest.mark.parametrize("fn", ["<", "<=", ">", ">=", "==", "!="])
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_a_comparison_that_holds_is_true_of_all_entries(fn: str, data: st.DataObject) -> None:
     (x, a), (y, b) = data.draw(tensors((2,), -1, 1)), data.draw(tensors((2,), -1, 1))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pllm_lang.artifacts.lock_data import Lock, Use
 from pllm_lang.artifacts.replay.coalitions import coalitions
-from pllm_lang.artifacts.replay.refusal import ReplayError, told
+from pllm_lang.artifacts.replay.refusal import need, told
 from pllm_lang.artifacts.replay.walked import steps_of
 from pllm_lang.catalog.records import Policy
 from pllm_lang.ir import protocol as p
@@ -18,33 +18,22 @@ def owed_of_programs(
     lock: Lock, policy: Policy, distances: dict[str, Fraction], shared: set[str]
 ) -> set[tuple[str, int, str]]:
     """The security that the proofs rest on: of every primitive that takes part, and of streams, at the policy's level."""
-    owed = {("placement.knowledge", -1, "step"), ("placement.learns", -1, "step")}
-    owed |= {
-        ("placement.leak", -1, f"{program.stage} {told(m)}")
-        for program in lock.documents.programs
-        for m in coalitions(policy)
-    }
-    owed |= {
-        ("placement.distance", -1, f"one run of the plan {who}")
-        for who, distance in distances.items()
-        if distance
-    }
-    if lock.documents.experiment is not None and lock.documents.experiment.budget:
-        owed |= {
-            ("placement.distance", -1, f"the budget {who}") for who, distance in distances.items() if distance
-        }
+    documents, owed = lock.documents, {("placement.knowledge", -1, "step"), ("placement.learns", -1, "step")}
+    every = [told(members) for members in coalitions(policy)]
+    owed |= {("placement.leak", -1, f"{one.stage} {who}") for one in documents.programs for who in every}
+    budget = documents.experiment is not None and documents.experiment.budget
+    for span in ("one run of the plan", "the budget") if budget else ("one run of the plan",):
+        owed |= {("placement.distance", -1, f"{span} {who}") for who, least in distances.items() if least}
     owed |= {("placement.assumption", -1, one) for one in shared}
     owed |= {("protocol.wrong_result", about, "" if about >= 0 else "using") for about in _texts_used(lock)}
     asked = int(policy.security.get("computational", 0))
-    for text in lock.documents.protocols:
+    for text in documents.protocols:
         for name, bits in rests_on(text.protocol):
-            if bits and bits < asked:
-                raise ReplayError(
-                    "certificate.assumed", f"`{name}` has {bits} bits, and the policy asks {asked}"
-                )
+            low = f"`{name}` has {bits} bits, and the policy asks {asked}"
+            need(not bits or bits >= asked, "certificate.assumed", low)
             if text.component:
-                told_of = f"the security of {name}, {bits} bits" if bits else f"the security of {name}"
-                owed.add(("placement.assumption", -1, told_of))
+                level = f", {bits} bits" if bits else ""
+                owed.add(("placement.assumption", -1, f"the security of {name}{level}"))
     return owed
 
 
@@ -61,15 +50,10 @@ def _texts_used(lock: Lock) -> Iterator[int]:
 
 
 def rests_on(text: p.Protocol) -> set[tuple[str, int]]:
-    found = {
-        (one.ideal.name, one.ideal.security)
-        for one in text.parties
-        if one.ideal is not None and _speaks(text, one.name)
-    }
-    if any(isinstance(line, p.Draw) and isinstance(line.via, p.ViaPrf) for line in text.body):
-        found.add(("prf", 128))
-    return found
-
-
-def _speaks(text: p.Protocol, name: str) -> bool:
-    return any(isinstance(line, p.Send) and line.sender == name for line in text.body)
+    """The primitives that send something, and streams, with their bits; 0 where no number is stated."""
+    senders = {line.sender for line in text.body if isinstance(line, p.Send)}
+    ideals = [one.ideal for one in text.parties if one.name in senders and one.ideal is not None]
+    streams = any(isinstance(line, p.Draw) and isinstance(line.via, p.ViaPrf) for line in text.body)
+    return {(one.name, one.security) for one in ideals} | (
+        {("prf", 128)} if streams else set[tuple[str, int]]()
+    )

@@ -16,6 +16,7 @@ from pllm_lang.ir.plan import ComponentUse
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.budget import runs_of_steps
 from pllm_lang.verify.carrier import carried_values, modulus_in
+from pllm_lang.verify.environment import add_parameters
 from pllm_lang.verify.failure import FAILURE, asks_for_failure, holds_up_to
 from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.limits import ring_text
@@ -54,7 +55,8 @@ def _judge(
     view: ExperimentView, component: Component, use: ComponentUse, checked: list[tuple[Met, int]]
 ) -> Iterator[Obligation]:
     subject, rows = checked[0][0].step.results[0], sum(count for _, count in checked)
-    env = Env(exact=dict(_numbers(use)))
+    env = Env()
+    add_parameters(env, use, component, view.plan)
     each = None if component.failure is None else term(component.failure, env)
     if each is None:
         text_ = f"nothing says how often a wrong result passes `{component.name}`"

@@ -9,7 +9,7 @@ import msgspec
 
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term, holds
-from pllm_lang.catalog.expr import Expr, Text
+from pllm_lang.catalog.expr import Expr, Ref, Text
 from pllm_lang.catalog.records import Component, Kernel
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.hosting import (
@@ -64,10 +64,16 @@ def _judge(host: Host, record: Flawed, defect: Defect, env: Env, subject: int) -
 def _environment(env: Env, use: KernelUse) -> Env:
     """The step's names, with the kernel's parameters in place of what else is called so."""
     own = {spec.name for spec in use.kernel.params}
-    outer = {name: value for name, value in env.exact.items() if name not in own}
-    given = {name: exact_term(value, env) for name, value in use.params}
-    known = {name: value for name, value in given.items() if value is not None}
-    return msgspec.structs.replace(env, exact=outer | known)
+    numbers = {name: value for name, value in env.exact.items() if name not in own}
+    said = {name: value for name, value in env.words.items() if name not in own}
+    for name, value in use.params:
+        found = exact_term(value, env)
+        if found is not None:
+            numbers[name] = found
+        elif isinstance(value, Ref | Text):
+            said[name] = env.words.get(value.name, value.name) if isinstance(value, Ref) else value.value
+    unbound = (env.unbound | own) - numbers.keys() - said.keys()
+    return msgspec.structs.replace(env, exact=numbers, words=said, unbound=unbound)
 
 
 def _applies(defect: Defect, record: Flawed, env: Env) -> bool | None:
