@@ -151,8 +151,12 @@ CASES: dict[str, tuple[Apply, list[tuple[int, ...]], Callable[..., Tensor]]] = {
     "exp": (call("exp", A), [ALL], real(lambda e: e.exp())),
     "tanh": (call("tanh", A), [ALL], real(lambda e: ((2 * e).exp() - 1) / ((2 * e).exp() + 1))),
     "matmul": (call("matmul", A, B), [ALL, ABOVE], lambda a, b: a.dot(b)),
-    "matmul of weights": (call("matmul", call("abs", A), B), [ALL, ABOVE], lambda a, b: abs(a).dot(b)),
-    "matmul by weights": (call("matmul", A, call("abs", B)), [ALL, ABOVE], lambda a, b: a.dot(abs(b))),
+    "matmul of weights": (
+        call("matmul", call("abs", A), call("+", call("abs", B), Num("1"))), [ALL, ABOVE],
+        lambda a, b: abs(a).dot(abs(b) + 1)),
+    "matmul by weights": (
+        call("matmul", call("neg", call("+", call("abs", A), Num("1"))), call("abs", B)), [ALL, ABOVE],
+        lambda a, b: (-abs(a) - 1).dot(abs(b))),
     "matmul of a row": (call("matmul", A, B), [ROW, ABOVE], lambda a, b: a.dot(b)),
     "matmul of many": (call("matmul", A, B), [WIDE, ABOVE], lambda a, b: a.dot(b)),
     "outer": (call("outer", A, B), [(2,), ROW], lambda a, b: a[:, None] * b[None]),

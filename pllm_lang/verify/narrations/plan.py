@@ -26,7 +26,7 @@ from pllm_lang.verify.narrations.distances import distance_of, judge_distance
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.material import runs_of
 from pllm_lang.verify.narrations.told import HELP, UNFINISHED, line_of, used_twice
-from pllm_lang.verify.narrations.under_way import IDEAL, TooManyInstancesError
+from pllm_lang.verify.narrations.under_way import IDEAL, RESERVED, TooManyInstancesError
 from pllm_lang.verify.narrations.uniform import not_uniform
 from pllm_lang.verify.narrations.views import judge_view, view_of
 from pllm_lang.verify.obligation import Obligation
@@ -110,6 +110,7 @@ def _prove(view: PlanView, policy: Policy, flow: Flow, *, folding: bool) -> Proo
         gaps.leave("placement.not_checked", -1, text, "split the plan")
         return Proof(tuple(gaps.found.values()), ())
     _adversaries(view, policy, stages, gaps)
+    _given_away(view, policy, stages, gaps)
     for stage in stages:
         _protocols(stage, gaps)
         for made, value in not_uniform(stage):
@@ -150,6 +151,26 @@ def coalitions(policy: Policy) -> list[frozenset[str]]:
         for size in range(1, rule.count + 1):
             found |= dict.fromkeys(map(frozenset, combinations(rule.among, size)))
     return list(found)
+
+
+def _given_away(view: PlanView, policy: Policy, stages: tuple[Composed, ...], gaps: Gaps) -> None:
+    """An input that its owner hands out in pieces, all of them to one coalition. In a plan of one stage the sharing is looked at
+    as a step; what all stages begin with lies in pieces before the first."""
+    first, *later = stages or (None,)
+    for given in view.plan.inputs if later else ():
+        held = None if first is None else first.held.get(given.value)
+        if held is None or held.broken or not given.owner or not isinstance(held.holding, p.Shared):
+            continue
+        name = view.value_names.get(f"%v{given.value}", held.name)
+        for coalition in coalitions(policy):
+            told = {word for q in coalition for word in policy.learns.get(q, ())} - RESERVED
+            knows = given.owner in coalition or name in told
+            if knows or not all(coalition & {*piece.holders} for piece in held.holding.pieces):
+                continue
+            who = " and ".join(f"`{party}`" for party in sorted(coalition))
+            text = f"{who} together have every piece of `{name}`, which is `{given.owner}`'s"
+            help_ = "share it between parties that do not collude, or let the policy say who learns it"
+            gaps.refuse("placement.leak", given.value, text, help_)
 
 
 # ---- every protocol by itself ----
