@@ -6,6 +6,7 @@ from pllm_lang.artifacts.replay.lock import replay
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names, bound, holds
 from pllm_lang.catalog.expr import Apply, Expr, Ref
+from pllm_lang.catalog.records import Format
 from tests.artifacts.locks import data, of_text, sealed
 
 PLAN = """pllm 1
@@ -95,3 +96,11 @@ def test_what_is_asked_of_the_words_of_a_kernel_or_component(
     """A known defect `when mode == fast` was elsewhere for every kernel: only its numbers were known."""
     outer = Names(exact={"mode": 1}, words={"mode": "fast"})
     assert holds(Apply("==", (Ref("mode"), Ref("fast"))), bound(outer, ["mode"], given)) is said
+
+
+@pytest.mark.parametrize("name", ["F", "sizes"])
+def test_formats_and_lists_are_no_words(name: str) -> None:
+    """`F != G` held of one format under two names."""
+    names = Names(formats={"F": Format("a", "int"), "G": Format("a", "int")}, lists={"sizes": (1, 2)})
+    assert holds(Apply("!=", (Ref(name), Ref("G"))), names) is None
+    assert holds(Apply("!=", (Ref(name), Ref("word"))), names) is None

@@ -332,9 +332,12 @@ def _compared(fn: str, x: Range, y: Range) -> Range:
 
 
 def word(expr: Expr, names: Names) -> str | None:
+    """None for a name of something else, as of a format or a list."""
     if isinstance(expr, Text):
         return expr.value
-    return names.words.get(expr.name, expr.name) if isinstance(expr, Ref) else None
+    if not isinstance(expr, Ref) or expr.name in names.formats or expr.name in names.lists:
+        return None
+    return names.words.get(expr.name, expr.name)
 
 
 def of_entries(expr: Expr, names: Names) -> bool:
