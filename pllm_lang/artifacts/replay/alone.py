@@ -25,14 +25,15 @@ def alone(at: At, step: Step, number: int, said: Said, use: Alone) -> None:
     types = at.alone.get(key)
     if types is None:
         types = at.alone[key] = _does(at, step, said, use.parties)
-    operands = [held_in(at, operand) for operand in step.operands]
+    operands, there = [held_in(at, operand) for operand in step.operands], p.Clear(use.parties)
     if use.inputs != tuple([held.name for held in operands]) or len(use.results) != len(types):
         raise at.refuse("a use is not wired to what its step reads")
     for held in operands:
-        if not _have(use.parties, held.holding):
+        if held.holding != there and not _have(use.parties, held.holding):
             raise at.refuse(f"a party computes with `{held.name}`, which it does not have")
-    asks_revealed(at, step, said, operands, frozenset(use.parties))
-    known, there = who_knows(at, operands), p.Clear(use.parties)
+    if at.shown or (said.component is not None and said.component.reveals):
+        asks_revealed(at, step, said, operands, frozenset(use.parties))
+    known = who_knows(at, operands)
     for value, name, type_ in zip(step.results, use.results, types, strict=True):
         if name in at.names:
             raise at.refuse(f"`{name}` is made twice")
@@ -54,7 +55,7 @@ def _does(at: At, step: Step, said: Said, parties: tuple[str, ...]) -> tuple[p.T
 def _have(parties: tuple[str, ...], holding: p.Holding) -> bool:
     """Whether each has the value in the clear."""
     if isinstance(holding, p.Clear):
-        return holding.parties == parties or set(parties) <= set(holding.parties)
+        return set(parties) <= set(holding.parties)
     return isinstance(holding, p.Public)
 
 

@@ -110,12 +110,17 @@ def _by_parts(at: At, flow: list[Step], members: tuple[str, ...], proofs: Proofs
             if id(seat) not in distances:
                 distances[id(seat)] = _sees(seat, coalition, proofs)
             total += distances[id(seat)] * use.times
-        from_known = takes <= known
+        if takes <= known:
+            known.update([name for name, _ in makes])
+            continue
+        if not isinstance(use, Use) and coalition.isdisjoint(use.parties):
+            continue
         for name, holding in makes:
-            gets = not from_known and _gets(holding, coalition)
-            if from_known or (gets and name in final):
+            if not _gets(holding, coalition):
+                continue
+            if name in final:
                 known.add(name)
-            elif gets:
+            else:
                 text = f"{told(members)} gets `{name}` on the way, and replay does not see why it may"
                 raise ReplayError("certificate.beyond", text)
     if any(before in known and after not in known for before, after in at.folds):

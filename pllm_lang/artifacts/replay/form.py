@@ -17,7 +17,7 @@ from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import Walked, record
-from pllm_lang.catalog.expr import NOWHERE, Apply, Between, Expr, ListOf, Origin, Ref
+from pllm_lang.catalog.expr import NOWHERE, Apply, Between, Expr, ListOf, Num, Origin, Ref
 from pllm_lang.catalog.records import Component, Kernel, Operator, ParamSpec
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.plan import Bound, ComponentUse, Placement, State, Step
@@ -118,9 +118,12 @@ def _is_placement(place: Placement) -> None:
 
 # ---- parameters and roles ----
 def _uses(walked: Walked) -> None:
-    seen: set[int] = set()
+    seen, given = set[int](), set[tuple[str, tuple[tuple[str, Expr], ...]]]()
+    formats = {f"%f{place}" for place in range(len(walked.lock.documents.ir.formats))}
     for step in walked.every:
-        _given_to_operator(walked, step)
+        if (step.operator, step.params) not in given:
+            given.add((step.operator, step.params))
+            _given_to_operator(walked, step, formats)
         if step.use is not None and id(step.use) not in seen:
             seen.add(id(step.use))
             _use(walked, step.use)
@@ -129,19 +132,27 @@ def _uses(walked: Walked) -> None:
         _use(walked, use)
 
 
-def _given_to_operator(walked: Walked, step: Step) -> None:
+def _given_to_operator(walked: Walked, step: Step, formats: set[str]) -> None:
     """A step that a party does by itself is its operator with just these parameters."""
     operator = record(walked, step.operator)
     specs = operator.params if isinstance(operator, Operator) else ()
     if [name for name, _ in step.params] != [spec.name for spec in specs]:
         raise _refuse(f"a step gives `{step.operator}` other parameters than it has")
-    formats = {f"%f{place}" for place in range(len(walked.lock.documents.ir.formats))}
     for spec, (name, value) in zip(specs, step.params, strict=True):
-        word = value.name if isinstance(value, Ref) else ""
-        kinds = {"boolean": word in ("true", "false"), "word": bool(word), "format": word in formats}
-        bound = word in formats or not any(one.startswith("%") for one in t.named_in(value))
-        if not bound or not kinds.get(spec.kind, True) or not _allows(spec, value):
+        if not _is_of_kind(spec.kind, value, formats) or not _allows(spec, value):
             raise ReplayError("certificate.plan", f"`{step.operator}` does not allow this `{name}`")
+
+
+def _is_of_kind(kind: str, value: Expr, formats: set[str]) -> bool:
+    """Words are words, formats those of the plan; nothing else speaks of the plan's formats and variables."""
+    word = value.name if isinstance(value, Ref) else ""
+    if kind == "format":
+        return word in formats
+    if kind == "boolean":
+        return word in ("true", "false")
+    if kind == "word" and not word:
+        return False
+    return isinstance(value, Num) or not any(one.startswith("%") for one in t.named_in(value))
 
 
 def _use(walked: Walked, use: ComponentUse) -> None:

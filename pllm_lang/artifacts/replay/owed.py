@@ -137,6 +137,8 @@ def _covered(
 def _carried(lock: Lock, view: Judged, component: Component, derived: list[Fact], where: str) -> None:
     """What a component takes into its ring and gives out of it fits the ring, in the ring's units."""
     text, operator = component.protocol, view.said.operator
+    if text is None and component.carrier is None and view.clear:
+        return
     own = {} if text is None else {spec.name: spec.format for spec in (*text.inputs, *text.outputs)}
     if component.carrier is not None and ring_of(component.carrier, view.names) is None:
         raise ReplayError("certificate.bound", f"the carrier of `{component.name}` is no ring", where)
