@@ -16,8 +16,8 @@ from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, defects_at, given_kernels, words
-from pllm_lang.artifacts.replay.material import names_of
 from pllm_lang.artifacts.replay.refusal import ReplayError, need
+from pllm_lang.artifacts.replay.run import names_of
 from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, component_at, form_of, number_of, record
 from pllm_lang.catalog.expr import Num
 from pllm_lang.catalog.records import Component, Record
