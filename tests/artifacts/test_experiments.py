@@ -248,6 +248,18 @@ def test_states_are_in_memory_too() -> None:
         replay(sealed(lock))
 
 
+def test_a_value_takes_the_room_of_its_format() -> None:
+    """A storage width of one bit was believed."""
+    lock = data(compiled(ROOT / "tests" / "corpus" / "target" / "capacity" / "states_fit.pllm", "run"))
+    record(lock, "./states_fit.machine")["fields"]["memory"] = ["num", "614400"]
+    for form in lock["documents"]["ir"]["formats"]:
+        assert form[2]
+        assert form[3]
+        form[6] = 1
+    with pytest.raises(ReplayError, match="needs 720896 bytes"):
+        replay(sealed(lock))
+
+
 def test_a_budget_says_how_often_later_stages_run() -> None:
     corpus = ROOT / "tests" / "corpus" / "coverage" / "tokens"
     lock = data(compiled(corpus / "later_stage_said.pllm", "said"))

@@ -21,7 +21,7 @@ from pllm_lang.exact import interval
 from pllm_lang.verify.narrations import views
 from pllm_lang.verify.protocol.compose import prove_composed_view
 from pllm_lang.verify.protocol.problem import CONDITIONS
-from tests.artifacts.locks import FIXED, MASKED, SHARED, of_text
+from tests.artifacts.locks import FIXED, MASKED, ROOT, SHARED, of_text
 
 of_text_anew = of_text.__wrapped__
 
@@ -197,3 +197,14 @@ def test_a_view_rule_without_one_of_its_conditions(condition: str, monkeypatch: 
 @pytest.mark.parametrize("text", [MASKED, SHARED, FIXED])
 def test_the_right_ones_are_proved(text: str) -> None:
     assert replay(of_text(text)).shown
+
+
+def test_pieces_that_lie_with_one_coalition_before_the_first_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "tests/corpus/placement/leak/pieces_of_several_stages.pllm").read_text(encoding="utf-8")
+    head, together, _ = (
+        part.strip() for part in text.replace("plan alone", "plan together").split("plan together")
+    )
+    monkeypatch.setattr("pllm_lang.verify.narrations.plan._given_away", lambda *_: None)
+    content = of_text_anew(f"{head}\nplan together {together}\n")
+    with pytest.raises(ReplayError, match="begin with every piece of `x`"):
+        replay(content)

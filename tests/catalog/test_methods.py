@@ -237,7 +237,8 @@ def quartic(raw: int, frac: int, up: bool) -> Fraction:
 
 @pytest.mark.parametrize("up", [False, True])
 @pytest.mark.parametrize(("name", "frac", "inner"), [("gelu_32", 12, 12), ("gelu_32", 18, 12),
-                                                     ("gelu_64", 12, 12), ("gelu_64", 18, 18)])  # fmt: skip
+                                                     ("gelu_64", 12, 12), ("gelu_64", 18, 18),
+                                                     ("bumblebee_gelu", 12, 12), ("bumblebee_gelu", 18, 12)])  # fmt: skip
 def test_gelu_quartic_error_with_the_constants_of_the_format(
     name: str, frac: int, inner: int, up: bool
 ) -> None:

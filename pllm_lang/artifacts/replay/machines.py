@@ -16,8 +16,8 @@ from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, defects_at, given_kernels, words
-from pllm_lang.artifacts.replay.material import names_of
 from pllm_lang.artifacts.replay.refusal import ReplayError, need
+from pllm_lang.artifacts.replay.run import names_of
 from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, component_at, form_of, number_of, record
 from pllm_lang.catalog.expr import Num
 from pllm_lang.catalog.records import Component, Record
@@ -123,11 +123,13 @@ class Sizes(msgspec.Struct):
     roles: dict[tuple[int, int], frozenset[str]] = {}
 
     def of(self, type_: TensorType) -> int:
-        """At the storage width of the format, 64 bits where it has none."""
+        """At the storage width of the format, 64 bits where it has none, and no less than its values need."""
         found = self.bytes.get(type_)
         if found is None:
-            width = max(1, -(-(form_of(self.walked.lock, type_).bits or 64) // 8))
-            found = self.bytes[type_] = prod(type_.shape) * width
+            form = form_of(self.walked.lock, type_)
+            bounded = t.step_of(form) is not None and form.low and form.high
+            needed = (int(form.high) - int(form.low)).bit_length() if bounded else 0
+            found = self.bytes[type_] = prod(type_.shape) * -(-max(form.bits or 64, needed, 1) // 8)
         return found
 
 

@@ -8,7 +8,6 @@ is not. What other experiments burn of a stock is the compiler's word, and adds 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
 import msgspec
@@ -16,7 +15,7 @@ import msgspec
 from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay.budget import PREPARATION, runs_of, tokens_of_budget, undetected_rows, whole
 from pllm_lang.artifacts.replay.refusal import need, told
-from pllm_lang.artifacts.replay.run import Run, inside
+from pllm_lang.artifacts.replay.run import Run, names_of
 from pllm_lang.artifacts.replay.sums import modulus_of
 from pllm_lang.artifacts.replay.walked import Found, Walked, component_at, record
 from pllm_lang.catalog.expr import Apply, Expr, Ref, Text
@@ -172,14 +171,6 @@ def _of_weights(bundle: p.Bundle, run: Run) -> bool:
         known |= made
         made |= {name for line in lines if line.target in known for name in names_of(line.value)}
     return any(name.partition(".")[0] in weights for name in made)
-
-
-def names_of(expr: p.Expr) -> Iterator[str]:
-    """The variables that an expression reads."""
-    if isinstance(expr, p.Ref):
-        yield expr.name
-    for inner in inside(expr):
-        yield from names_of(inner)
 
 
 # ---- a stock ----

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import ReplayError, need
 from pllm_lang.artifacts.replay.run import HIDDEN, Run
-from pllm_lang.artifacts.replay.sums import ONE, Factor, Sum, evaluate, in_ring, make, parts_of, plus, times
+from pllm_lang.artifacts.replay.sums import (
+    ONE,
+    Factor,
+    Sum,
+    evaluate,
+    in_ring,
+    make,
+    modulus_of,
+    parts_of,
+    plus,
+    times,
+)
 from pllm_lang.ir import protocol as p
 
 
@@ -18,14 +29,13 @@ def proves_outputs(out: Run) -> None:
         if output.meaning is None:
             continue
         meaning, got = evaluate(output.meaning, lambda name: out.values[name]), _recombined(out, output)
-        number, shape = output.type.number, output.type.shape
-        if (got.modulus, got.shape) != (number.modulus if isinstance(number, p.Ring) else 0, shape):
-            text = f"`{output.name}` is computed in another ring or shape than its type says"
-            raise ReplayError("certificate.meaning", text, out.protocol.name)
+        typed = (got.modulus, got.shape) == (modulus_of(output.type.number), output.type.shape)
+        text = f"`{output.name}` is computed in another ring or shape than its type says"
+        need(typed, "certificate.meaning", text, out.protocol.name)
         rounds = output.scale_bits or output.error
-        if not (_truncated(out, output, got, meaning) if rounds else got.key() == meaning.key()):
-            text = f"`{output.name}` is not shown to be what it means"
-            raise ReplayError("certificate.meaning", text, out.protocol.name)
+        same = _truncated(out, output, got, meaning) if rounds else got.key() == meaning.key()
+        text = f"`{output.name}` is not shown to be what it means"
+        need(same, "certificate.meaning", text, out.protocol.name)
 
 
 def _recombined(out: Run, output: p.Output) -> Sum:

@@ -13,8 +13,9 @@ import msgspec
 from pllm_lang.artifacts.lock_data import Alone, AnyUse, Embed, Use
 from pllm_lang.artifacts.replay.alone import alone, embed
 from pllm_lang.artifacts.replay.assuming import owed_of_programs
-from pllm_lang.artifacts.replay.coalitions import views_of_stages
+from pllm_lang.artifacts.replay.coalitions import coalitions, views_of_stages
 from pllm_lang.artifacts.replay.holdings import (
+    RESERVED,
     At,
     Held,
     Seated,
@@ -42,7 +43,7 @@ from pllm_lang.artifacts.replay.learning import (
 from pllm_lang.artifacts.replay.local import moved_alike
 from pllm_lang.artifacts.replay.meanings import by_component, in_range
 from pllm_lang.artifacts.replay.outputs import proves_outputs
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.run import Run, run, sized
 from pllm_lang.artifacts.replay.seats import seats_of, take, wires_of
 from pllm_lang.artifacts.replay.walked import Said, Walked, component_key, counted_turn, number_of, value_of
@@ -203,9 +204,21 @@ def _input(at: At, given: Input) -> None:
         made = Held(use.outputs[0][1], seat.gives[0][0].type, holding, owner)
         at.names[made.name] = at.values[given.value] = made
         return
+    if isinstance(holding, p.Shared) and owner:
+        _is_kept_apart(at, name, owner, holding)
     known = owner or (frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]())
     _begins(at, given.value, None, holding, known)
     at.values[given.value] = at.names[name] = arrives(at, given.value, at.values[given.value])
+
+
+def _is_kept_apart(at: At, name: str, owner: frozenset[str], holding: p.Shared) -> None:
+    """What lies in pieces before the first step is the owner's: no coalition begins with all of them, unless it may learn it."""
+    for members in map(frozenset, coalitions(at.policy)):
+        told_of = {word for party in members for word in at.policy.learns.get(party, ())} - RESERVED
+        everything = all(members & {*piece.holders} for piece in holding.pieces)
+        if everything and not owner & members and name not in told_of:
+            text = f"{told(members)} begin with every piece of `{name}`, which is another's"
+            raise ReplayError("certificate.view", text, at.stage.name)
 
 
 def _nodes(at: At, body: tuple[Node, ...]) -> None:

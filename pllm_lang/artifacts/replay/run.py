@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 
 import msgspec
 
@@ -155,12 +156,25 @@ PARTS = ("arg", "args", "left", "right", "terms")
 """The fields of expressions that hold expressions (`tests/artifacts/test_view_rule.py` reads their types)."""
 
 
-def inside(expr: p.Expr) -> Iterator[p.Expr]:
+@cache
+def _fields(kind: type[p.Expr]) -> tuple[str, ...]:
+    return tuple(field for field in kind.__struct_fields__ if field in PARTS)
+
+
+def inside(expr: p.Expr) -> list[p.Expr]:
     """The expressions that one is made of."""
-    for field in expr.__struct_fields__:
-        if field in PARTS:
-            found = getattr(expr, field)
-            yield from found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
+    found: list[p.Expr] = []
+    for field in _fields(type(expr)):
+        part = getattr(expr, field)
+        found += part if isinstance(part, tuple) else (part,)
+    return found
+
+
+def names_of(expr: p.Expr) -> list[str]:
+    """The variables that an expression reads."""
+    if isinstance(expr, p.Ref):
+        return [expr.name]
+    return [name for part in inside(expr) for name in names_of(part)]
 
 
 def _draw(out: Run, line: p.Draw) -> None:

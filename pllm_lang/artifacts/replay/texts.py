@@ -13,8 +13,8 @@ from typing import cast
 
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay.kernels import words
-from pllm_lang.artifacts.replay.material import names_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.run import names_of
 from pllm_lang.artifacts.replay.walked import Walked, record
 from pllm_lang.catalog.expr import Apply, Attr, Expr, Item, ListOf, Num, Ref, Text
 from pllm_lang.catalog.records import Component, ProtocolLine, ProtocolText, Record

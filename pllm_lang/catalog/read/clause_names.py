@@ -69,6 +69,8 @@ def _exprs(item: syn.Item) -> tuple[syn.Expr, ...]:
             return (item.claim,)
         case syn.Intermediate() | syn.Means():
             return (item.value,)
+        case syn.Field() if item.name.id == "computes":
+            return (item.value,)
         case _:
             return ()
 

@@ -98,6 +98,7 @@ FIELDS: dict[str, tuple[FieldSpec, ...]] = {
         FieldSpec("assumptions", "list", "what it rests on"),
         FieldSpec("claims", "map", "what its authors claim, re-derived by the audit"),
         FieldSpec("constants", "map", "tables and coefficients of its formula"),
+        FieldSpec("computes", "expression", "its formula over the reals, of one operand, for `pllm audit`"),
         FieldSpec("defects", "list", "known defects, by version and feature"),
         FieldSpec("properties", "words", "what a policy may forbid of it: experimental, online_preparation, ..."),
         FieldSpec("keeps", "words", "what a pass leaves unchanged"),

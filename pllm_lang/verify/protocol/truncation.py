@@ -105,7 +105,9 @@ def _judged(output: ir.Output, minus: Poly, width: int, offset: int, trace: Trac
         return _unproved(output, "the subtracted value is not uniform over the ring")
     failure = modulus.bit_length() - 1 - width
     shared = trace.inputs.get(atom)
-    if shared is None and made.kind != "draw":
+    if made.kind != "draw" and (
+        shared is None or shared.piece is None
+    ):  # a value is what it is, only a share may be uniform
         return _unproved(output, "the subtracted value is not known to be uniform")
     if output.failure > failure or output.error < 1 or not output.failure:
         text = f"the failure probability is at most 2^-{failure} an entry, the error 1"
