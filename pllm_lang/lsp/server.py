@@ -123,7 +123,7 @@ class PllmServer(LanguageServer):
             self.tell_once(f"pllm failed on its own account (diagnostics: {type(problem).__name__}).")
 
     def publish(self, view: View) -> None:
-        """The findings of a check in its own file, and in files that are not open and that it reads."""
+        """The findings of a check in files that are not open and that it reads, then in its own: with those all are told."""
         assert view.snapshot is not None
         by_path: dict[str, list[Finding]] = {view.document.path: []}
         for finding in view.snapshot.findings:
@@ -131,7 +131,7 @@ class PllmServer(LanguageServer):
             if path == view.document.path or self.documents.at(path) is None:
                 by_path.setdefault(path, []).append(finding)
         before = {path for path, by in self.published.items() if view.document.uri in by}
-        for path in before | set(by_path):
+        for path in sorted(before | set(by_path), key=lambda path: (path == view.document.path, path)):
             by = self.published.setdefault(path, {})
             by.pop(view.document.uri, None)
             if path in by_path:

@@ -101,6 +101,29 @@ def test_a_broken_import_that_is_not_open_is_told_in_its_own_file(tmp_path: Path
     run(story())
 
 
+def test_findings_of_imports_are_told_before_those_of_the_document(tmp_path: Path) -> None:
+    """Who has waited for a document's own findings has those of all files that it reads, whatever order their names hash in."""
+
+    async def story() -> None:
+        async with session(tmp_path, "visual_studio_code", pull=False) as s:
+            names = [f"part{n}" for n in range(6)]
+            parts = [s.write(f"{name}.pllm", f"pllm 1\nformat {name} = int(16\n") for name in names]
+            imports = "".join(f'import "{name}.pllm" [{name}]\n' for name in names)
+            order: list[str] = []
+            published = s.client.protocol.fm.features[types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS]
+
+            def noted(params: types.PublishDiagnosticsParams) -> None:
+                order.append(params.uri)
+                published(params)
+
+            s.client.protocol.fm._features[types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = noted
+            user = s.open("user.pllm", f"pllm 1\n{imports}")
+            await s.diagnostics(user)
+            assert order == [*parts, user]
+
+    run(story())
+
+
 async def drained(s: object, uri: str) -> None:
     import asyncio
 
