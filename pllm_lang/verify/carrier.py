@@ -74,6 +74,29 @@ def carried_values(view: StepView, plan: PlanView) -> Iterator[Carried]:
             yield Carried(name, part, modulus, facts, _raw(facts, type_, plan))
 
 
+def embedded_values(view: StepView, plan: PlanView) -> Iterator[Carried]:
+    """Those that a narration calls by a format which is in no ring here, as `F[...s]` where F is `int32`: the carrier holds them.
+
+    Under a policy they are asked where the text is followed (`protocol.scale`).
+    """
+    component = view.component
+    if (
+        plan.policy is not None
+        or component is None
+        or component.protocol is None
+        or component.carrier is None
+    ):
+        return
+    modulus = ring_modulus(component.carrier, view)
+    own = {spec.name: spec.format for spec in (*component.protocol.inputs, *component.protocol.outputs)}
+    for name, part, type_, facts in _values(view):
+        kind = _kind(type_, plan)
+        if modulus is None or name not in own or ring_modulus(own[name], view) is not None:
+            continue
+        if kind in ("int", "fixed") and not plan.format_of(type_).modulus:
+            yield Carried(name, part, modulus, facts, _raw(facts, type_, plan))
+
+
 def outside_carrier(view: StepView, plan: PlanView) -> set[str]:
     """Names of the operands and results that are known to leave their ring, or about which nothing is known."""
     values = carried_values(view, plan)

@@ -12,6 +12,7 @@ from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.carrier import (
     Carried,
     carried_values,
+    embedded_values,
     is_between,
     is_given_between,
     ring_modulus,
@@ -43,6 +44,10 @@ def check_step(view: StepView, plan: PlanView) -> Iterator[Obligation]:
             yield _judge(view, carried, carried.facts)
         elif not off:
             yield _given_off_grid(carried)
+    for carried in embedded_values(view, plan):
+        found = _judge(view, carried, carried.facts)
+        if found.verdict is not Verdict.PROVED:
+            yield found
     if view.component is not None and not in_the_clear(view):
         yield from _nowhere(view, plan, {carried.name for carried in all_carried})
 
