@@ -148,8 +148,19 @@ def subtracted(x: Fact, y: Fact | None = None) -> Fact | None:
     return negated(x) if y is None else added(x, negated(y))
 
 
+def _scaled(x: Fact, c: n.Number) -> Fact:
+    """By a number, norms grow as the entries do."""
+    size = abs(c)
+    return Fact(
+        x.shape, n.mul(x.range, (c, c)), _by(x.rows, size), _by(x.cols, size), n.product(x.unit, size or 1)
+    )
+
+
 def multiplied(x: Fact, y: Fact) -> Fact | None:
     """Norms of entrywise products, |x| <= p and |y| <= q: Hoelder (infinity with 1 and with 2), Cauchy-Schwarz."""
+    for one, other in ((x, y), (y, x)):
+        if not other.shape and other.range is not None and other.range[0] == other.range[1]:
+            return _scaled(one, other.range[0])
     if (both := _both(x, y)) is None:
         return None
     x, y = both

@@ -14,7 +14,7 @@ from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.refusal import need
 from pllm_lang.artifacts.replay.releases import admits
 from pllm_lang.artifacts.replay.terms import Names
-from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, record
+from pllm_lang.artifacts.replay.walked import Judged, Walked, record
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Ref, Text
 from pllm_lang.catalog.records import Component, Kernel
 from pllm_lang.ir.experiment import Experiment
@@ -56,21 +56,20 @@ def backend_kernels(walked: Walked, experiment: Experiment) -> Iterator[Served]:
 
 
 # ---- known defects ----
-def defects_at(machine: frozenset[str], step: Step, judged: Judged, kernels: Iterable[Served]) -> set[Found]:
-    """`machine` is all that a party's machine has. ReplayError where a defect of a kernel, or of the step's component on
-    machines like this, is not shown to be elsewhere."""
-    about, component = step.results[0], judged.said.component
-    found: set[Found] = set()
+def meets_defects(machine: frozenset[str], judged: Judged, kernels: Iterable[Served]) -> bool:
+    """Whether any has to be elsewhere on a machine that has these features: of the kernels, or of the step's component on machines
+    like this. ReplayError where one is not shown to be."""
+    component, met = judged.said.component, False
     for one in kernels:
-        names = t.bound(judged.names, [spec.name for spec in one.kernel.params], one.params.items())
         for defect in defects_of(one.kernel.fields):
+            names = t.bound(judged.names, [spec.name for spec in one.kernel.params], one.params.items())
             _excluded(one.kernel, defect, names, machine)
-            found.add(("target.defect", about, ""))
+            met = True
     for defect in () if component is None else defects_of(component.fields):
         if component is not None and "feature" in defect:
             _excluded(component, defect, judged.names, machine)
-            found.add(("target.defect", about, ""))
-    return found
+            met = True
+    return met
 
 
 def defects_of(fields: dict[str, Expr]) -> Iterator[Defect]:

@@ -15,7 +15,7 @@ import msgspec
 from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
-from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, defects_at, given_kernels, words
+from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, given_kernels, meets_defects, words
 from pllm_lang.artifacts.replay.refusal import ReplayError, need
 from pllm_lang.artifacts.replay.run import names_of
 from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, component_at, form_of, number_of, record
@@ -214,13 +214,12 @@ def _features(
 
 def _defects(host: Host, own: list[Call], backend: list[Served]) -> set[Found]:
     """No known defect applies on the machine; equal steps are asked once."""
-    alike: dict[tuple[int, int], set[Found]] = {}
+    alike: dict[int, bool] = {}
     for call in own:
-        key = id(call.view), call.about
-        if call.component is not None and key not in alike:
+        if call.component is not None and id(call.view) not in alike:
             served = [*call.kernels, *(backend if call.in_text else ())]
-            alike[key] = defects_at(host.has, call.step, call.view, served)
-    return set[Found]().union(*alike.values())
+            alike[id(call.view)] = meets_defects(host.has, call.view, served)
+    return {("target.defect", call.about, "") for call in own if alike.get(id(call.view))}
 
 
 def _has(host: Host, features: tuple[str, ...], kernels: list[Served]) -> None:
