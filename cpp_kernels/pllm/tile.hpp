@@ -67,17 +67,6 @@ __attribute__((always_inline)) inline void store_sums(const Isa::Sums (&sums)[Ro
     for (int c = 0; c < Columns; ++c) *(Stored*)(to + r * stride + c * (panel / Isa::columns)) = sums[r][c];
 }
 
-// `pace` bytes into the second cache; all that a pass reads without a loop, whose end would be mispredicted in each pass.
-template <long PassBytes>
-__attribute__((always_inline)) inline void fetch_ahead(const std::int8_t* ahead, long pace) {
-  if (pace == PassBytes) {
-#pragma GCC unroll 8
-    for (long byte = 0; byte < PassBytes; byte += cache_line) __builtin_prefetch(ahead + byte, 0, 2);
-    return;
-  }
-  for (long byte = 0; byte < pace; byte += cache_line) __builtin_prefetch(ahead + byte, 0, 2);
-}
-
 // A copy of a tile that GCC makes for one of its callers keeps its sums in memory: three times as slow.
 #if defined(__clang__)
 #define PLLM_ONE_BODY __attribute__((noinline))
@@ -113,7 +102,7 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from) {
   };
   long steps = strip.width / Isa::group;
   for (; steps >= Isa::unrolled; steps -= Isa::unrolled) {
-    fetch_ahead<Isa::unrolled * step_bytes>(ahead, pace);
+    for (long byte = 0; byte < pace; byte += cache_line) __builtin_prefetch(ahead + byte, 0, 2);
     ahead += pace;
 #pragma GCC unroll 4
     for (int step = 0; step < Isa::unrolled; ++step) advance();
