@@ -91,7 +91,8 @@ def test_a_check_of_an_old_text_ends_and_the_new_one_is_checked() -> None:
         documents = Documents(lambda: checker)  # type: ignore[arg-type]
         document = documents.open("file:///a.pllm", "old", 1)
         waiting = asyncio.ensure_future(documents.checked(document))
-        await asyncio.sleep(0.1)
+        while not checker.seen:  # the check has to be under way, however late its thread begins
+            await asyncio.sleep(0.01)
         document.buffer.replace("new")
         documents.touch(document)
         await asyncio.wait_for(waiting, 30)

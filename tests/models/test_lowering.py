@@ -28,11 +28,11 @@ WORKLOAD = {"batch": 1, "max_input_tokens": 16, "max_new_tokens": 4}
 
 
 def refused(config: Any, code: str, word: str = "", **workload: Any) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(LoweringError, match=word) as caught:
         lower_model(config, **(WORKLOAD | workload))
     assert caught.value.code == code
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 # --- what a config may be ---
@@ -174,10 +174,10 @@ def test_the_last_new_token_needs_no_position() -> None:
 
 
 def test_many_unknown_keys_are_all_named_in_time() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     notes = lower_model(LLAMA | {f"hidden_siz{i}" * 9: i for i in range(1_500)}, **WORKLOAD).notes
     assert len(notes) == 1_500
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_an_absent_size_takes_the_default_of_the_class_and_says_so() -> None:

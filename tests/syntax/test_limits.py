@@ -49,17 +49,17 @@ def test_nesting_within_the_limit_is_fine_for_all_that_walks_the_tree() -> None:
 
 @pytest.mark.parametrize("opened", ["(", "[", "{ a: ", "f(", "plan p {\n", "x = ", '"', "#", "1 + ", "} "])
 def test_long_unfinished_texts_end_soon(opened: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = read("pllm 1\n" + opened * min(MAX_TOKENS // len(opened.split()) - 10, 2_000_000 // len(opened)))
     assert len(found.findings) <= MAX_SYNTAX_FINDINGS + 1
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_too_many_words_are_refused_before_they_are_read() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = read("pllm 1\n" + "x " * (MAX_TOKENS + 1))
     assert [finding.code for finding in found.findings] == ["syntax.too_large"]
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_too_many_words_are_refused_before_they_are_read() -> None:
     ],
 )
 def test_long_literals(text: str, code: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = read("pllm 1\n" + text + "\n")
     assert [finding.code for finding in found.findings] == [code]
     assert len(found.findings[0].message) < 200
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_many_errors_are_summed_up() -> None:

@@ -13,6 +13,11 @@ from pllm_lang.cli.discover import SUFFIX
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(lock: str, format_: str) -> int:
     """Check every digest of a lock, and show each obligation of its plan again from the evidence in it."""
+    if lock.endswith(SUFFIX):
+        click.echo(
+            f"{lock} is a file of plans; `pllm compile {lock}` writes the lock that is replayed", err=True
+        )
+        return BAD_CALL
     from pllm_lang.artifacts.library_records import replay_here
     from pllm_lang.artifacts.replay.reading import MAX_LOCK_BYTES
     from pllm_lang.artifacts.replay.refusal import ReplayError
@@ -20,11 +25,6 @@ def command(lock: str, format_: str) -> int:
     from pllm_lang.catalog.load import shipped_library
     from pllm_lang.text.regular_file import Unreadable, read_bytes
 
-    if lock.endswith(SUFFIX):
-        click.echo(
-            f"{lock} is a file of plans; `pllm compile {lock}` writes the lock that is replayed", err=True
-        )
-        return BAD_CALL
     data = read_bytes(lock, MAX_LOCK_BYTES)
     if isinstance(data, Unreadable) and data.code != "file.too_large":
         click.echo(f"{lock}: {data.message}", err=True)
