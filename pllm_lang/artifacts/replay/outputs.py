@@ -1,4 +1,7 @@
-"""Replay: every result of a protocol is what it means: exactly, or within a unit by the truncation lemma."""
+"""Replay: every result of a protocol is what it means: exactly, or within a unit by the truncation lemma.
+
+Equal sums are equal values (`sums`), so a result is its meaning if its pieces, put together, are the meaning's sum.
+"""
 
 from __future__ import annotations
 

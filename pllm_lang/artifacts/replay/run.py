@@ -1,4 +1,9 @@
-"""Replay: the text of a protocol run with symbols: who holds, draws, sends and computes what."""
+"""Replay: the text of a protocol run with symbols: who holds, draws, sends and computes what.
+
+Out: the value of every party's variables as sums, every message, every draw with who knows it and how long it lives. Nobody
+computes, sends or expands what it does not hold, one name is one thing, and one key with one label is one stream: so what is shown of
+the symbols (`outputs`, `view_rule`) holds of every execution.
+"""
 
 from __future__ import annotations
 
