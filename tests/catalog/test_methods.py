@@ -13,10 +13,10 @@ from pllm_lang.catalog.apply import claim, result_facts
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term, holds, term
 from pllm_lang.catalog.facts import Exact, Facts, Interval
-from pllm_lang.catalog.records import Format
+from pllm_lang.catalog.records import Component, Format
 from pllm_lang.exact import enclose
 from pllm_lang.exact.number import round_down, round_up
-from tests.catalog.library import FIXED, components, operators
+from tests.catalog.library import FIXED, components, operators, records
 
 BITS, FRAC = 8, 3
 RING = 2**BITS
@@ -198,7 +198,10 @@ def gelu_ends(raw: int, frac: int) -> tuple[Fraction, Fraction]:
 
 
 def bound(name: str, frac: int) -> Fraction:
-    (clause,) = components()[name].ensures
+    modules = ("std.methods", "std.published_functions")
+    found = next(record for module in modules if (record := records().get(f"{module}.{name}")))
+    assert isinstance(found, Component)
+    (clause,) = found.ensures
     read = claim(clause)
     assert read is not None
     form = Format("coarse", "fixed", low="-1", high="1", frac=frac)
