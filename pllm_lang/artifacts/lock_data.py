@@ -6,7 +6,7 @@ of the lock. Nothing here decides anything.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 import msgspec
 
@@ -30,6 +30,7 @@ class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 # ---- what each party runs ----
+@final
 class Use(msgspec.Struct, frozen=True, array_like=True, tag_field="form", tag="use"):
     """One use of a protocol. `step` counts the plan's steps in the order written (-1: it moves or changes a value that a
     step takes, without being one); `inputs` and `outputs` pair a name of the protocol with a value of the stage; `times` is

@@ -42,7 +42,7 @@ def _texts_used(lock: Lock) -> Iterator[int]:
     every = [step.results[0] for stage in lock.documents.ir.stages for step in steps_of(stage.body)]
     for program in lock.documents.programs:
         seen: set[int] = set()
-        for use in (one for one in program.uses if isinstance(one, Use)):
+        for use in (one for one in program.uses if type(one) is Use):
             text = lock.documents.protocols[use.protocol]
             if text.component and text.protocol.outputs and use.protocol not in seen:
                 seen.add(use.protocol)

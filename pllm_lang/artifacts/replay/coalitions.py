@@ -90,7 +90,7 @@ Step = tuple[AnyUse, Seated | None, set[str], list[tuple[str, p.Holding]]]
 
 
 def _flow(use: AnyUse, seat: Seated | None) -> tuple[set[str], list[tuple[str, p.Holding]]]:
-    if isinstance(use, Use):
+    if type(use) is Use:
         gives = {} if seat is None else {one.name: holding for one, holding in seat.gives}
         return {name for _, name in use.inputs}, [(name, gives[output]) for output, name in use.outputs]
     there = p.Clear(use.parties)
@@ -113,7 +113,7 @@ def _by_parts(at: At, flow: list[Step], members: tuple[str, ...], proofs: Proofs
         if takes <= known:
             known.update([name for name, _ in makes])
             continue
-        if not isinstance(use, Use) and coalition.isdisjoint(use.parties):
+        if type(use) is not Use and coalition.isdisjoint(use.parties):
             continue
         for name, holding in makes:
             if not _gets(holding, coalition):
@@ -142,13 +142,9 @@ def _sees(seat: Seated, coalition: set[str], proofs: Proofs) -> Fraction:
 
 
 def _gets(holding: p.Holding, coalition: set[str]) -> bool:
-    match holding:
-        case p.Public():
-            return True
-        case p.Clear():
-            return not coalition.isdisjoint(holding.parties)
-        case p.Shared():
-            return all(coalition & set(piece.holders) for piece in holding.pieces)
+    if isinstance(holding, p.Clear):
+        return not coalition.isdisjoint(holding.parties)
+    return isinstance(holding, p.Public) or all(coalition & set(piece.holders) for piece in holding.pieces)
 
 
 def _as_one_text(at: At, place: int, members: tuple[str, ...], proofs: Proofs) -> Fraction:

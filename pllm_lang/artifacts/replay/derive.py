@@ -49,7 +49,7 @@ def bind(pattern: tuple[Expr, ...], shape: tuple[int, ...], names: Names) -> Non
     """Sizes that stand alone get their value; `...s` takes what the others leave."""
     extra, spread, i = len(shape) - len(pattern), False, 0
     for dim in pattern:
-        if isinstance(dim, AnyRank) and not spread and extra >= -1:
+        if type(dim) is AnyRank and not spread and extra >= -1:
             spread = True
             names.lists.setdefault(dim.name, shape[i : i + extra + 1])
             i += extra + 1

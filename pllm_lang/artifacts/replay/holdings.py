@@ -13,7 +13,7 @@ from pllm_lang.artifacts.replay.walked import Walked, form_of, record
 from pllm_lang.catalog.expr import Apply, ListOf, MapOf, Num, Ref
 from pllm_lang.catalog.records import Holding, Policy
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Member, Operand, Placement, Stage, TensorType
+from pllm_lang.ir.plan import Operand, Placement, Stage, TensorType
 
 OPAQUE = 1 << 64
 """The ring of a value in the clear whose format has none: a text that takes it has to take it as other numbers."""
@@ -141,11 +141,8 @@ def _signs(value: Any, sign: int) -> dict[str, int]:
 
 
 def held_in(at: At, operand: Operand) -> Held:
-    if isinstance(operand, Member):
-        index = index_in(at, operand.index)
-        found = at.values.get((operand.family, index))
-    else:
-        found = at.values.get(operand)
+    place = operand if isinstance(operand, int) else (operand.family, index_in(at, operand.index))
+    found = at.values.get(place)
     if found is None:
         raise at.refuse("a step reads a value that is not there")
     return found
@@ -212,5 +209,5 @@ def who_knows(at: At, operands: Iterable[Held]) -> frozenset[str]:
     """Who may know whatever follows from these."""
     known = frozenset(at.policy.parties)
     for held in operands:
-        known &= known if isinstance(held.holding, p.Public) else held.known
+        known &= known if type(held.holding) is p.Public else held.known
     return known

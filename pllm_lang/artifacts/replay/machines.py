@@ -167,7 +167,7 @@ def _reads(sizes: Sizes, party: str, call: Call, place: int) -> bool:
     if not walked.texts:
         protocols = walked.lock.documents.protocols
         programs = walked.lock.documents.programs
-        uses = [use for program in programs for use in program.uses if isinstance(use, Use)]
+        uses = [use for program in programs for use in program.uses if type(use) is Use]
         walked.texts |= {use.step: use.protocol for use in uses if protocols[use.protocol].component}
     text = walked.texts.get(walked.number[id(call.step)])
     if text is None or call.step.use is None:

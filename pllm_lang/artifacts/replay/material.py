@@ -95,7 +95,7 @@ def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need
     burnt = [_burnt(walked, text.component, run) for text, run in zip(texts, runs, strict=True)]
     for place, program in enumerate(documents.programs):
         within = runs_of(place, len(documents.programs), experiment)
-        for use in (one for one in program.uses if isinstance(one, Use)):
+        for use in (one for one in program.uses if type(one) is Use):
             key, roles = texts[use.protocol].component, dict(use.roles)
             for one in burnt[use.protocol]:
                 makers, about = (

@@ -315,12 +315,12 @@ def _after_others(at: At, number: int) -> AnyUse | None:
     """The next use, after those that show or embed what it takes."""
     while at.next < len(at.program.uses):
         use = at.program.uses[at.next]
+        if isinstance(use, Alone) or (isinstance(use, Use) and use.step == number and not shows(at, use)):
+            return use
         if isinstance(use, Embed):
             embed(at, use)
-        elif isinstance(use, Use) and (use.step != number or shows(at, use)):
-            show(at, use)
         else:
-            return use
+            show(at, use)
     return None
 
 

@@ -206,7 +206,7 @@ def _parties(program: Program, uses: list[msgspec.Raw]) -> dict[str, str]:
     """What each party runs: the uses in which it has a role."""
     own: dict[str, list[msgspec.Raw]] = {party.name: [] for party in program.parties}
     for use, text in zip(program.uses, uses, strict=True):
-        for who in own.keys() & ({who for _, who in use.roles} if isinstance(use, Use) else {*use.parties}):
+        for who in own.keys() & ({who for _, who in use.roles} if type(use) is Use else {*use.parties}):
             own[who].append(text)
     stage = _spelled(program.stage)
     return {who: digest("program", _array(stage, _spelled(who), _array(*mine))) for who, mine in own.items()}

@@ -19,7 +19,7 @@ def seats_of(walked: Walked, policy: Policy, program: Program) -> list[Seated | 
     found: dict[tuple[int, tuple[tuple[str, str], ...]], Seated] = {}
     out: list[Seated | None] = []
     for use in program.uses:
-        if not isinstance(use, Use):
+        if type(use) is not Use:
             out.append(None)
             continue
         key = use.protocol, use.roles

@@ -37,7 +37,7 @@ def _shape(spec: OperandSpec, names: Names) -> Shape | None:
     """None where it is not known by what the operands bind."""
     found: list[int] = []
     for dim in spec.shape:
-        if isinstance(dim, AnyRank):
+        if type(dim) is AnyRank:
             if dim.name not in names.lists:
                 return None
             found += [int(one) for one in names.lists[dim.name]]

@@ -73,15 +73,14 @@ def walk(lock: Lock) -> Walked:
 # ---- nodes ----
 def _nodes(walked: Walked, body: tuple[Node, ...]) -> None:
     for node in body:
-        match node:
-            case Step():
-                _step(walked, node)
-            case Repeat():
-                _repeat(walked, node)
-            case StateWrite():
-                _write(walked, node)
-            case Requirement():
-                _requirement(walked, node)
+        if isinstance(node, Step):
+            _step(walked, node)
+        elif isinstance(node, Repeat):
+            _repeat(walked, node)
+        elif isinstance(node, StateWrite):
+            _write(walked, node)
+        else:
+            _requirement(walked, node)
 
 
 def _repeat(walked: Walked, repeat: Repeat) -> None:
@@ -144,13 +143,10 @@ def _requirement(walked: Walked, node: Requirement) -> None:
 def _requirements(body: tuple[Node, ...]) -> list[Requirement]:
     found: list[Requirement] = []
     for node in body:
-        found += (
-            _requirements(node.body)
-            if isinstance(node, Repeat)
-            else [node]
-            if isinstance(node, Requirement)
-            else []
-        )
+        if type(node) is Repeat:
+            found += _requirements(node.body)
+        elif type(node) is Requirement:
+            found.append(node)
     return found
 
 

@@ -16,7 +16,7 @@ from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.catalog.expr import Expr
 from pllm_lang.catalog.records import Component, Format, Operator
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import Member, Node, Operand, Placement, Repeat, Step, TensorType
+from pllm_lang.ir.plan import Node, Operand, Placement, Repeat, Step, TensorType
 
 CLEAR = "std.methods.clear"
 MAX_STEPS = 120_000
@@ -107,7 +107,10 @@ class Walked(msgspec.Struct):
 def steps_of(body: tuple[Node, ...]) -> list[Step]:
     found: list[Step] = []
     for node in body:
-        found += steps_of(node.body) if isinstance(node, Repeat) else [node] if isinstance(node, Step) else []
+        if isinstance(node, Step):
+            found.append(node)
+        elif isinstance(node, Repeat):
+            found += steps_of(node.body)
     return found
 
 
@@ -127,7 +130,7 @@ def counted_turn(walked: Walked) -> None:
 
 def number_of(operand: Operand) -> int:
     """The value, or the family that stands for its members."""
-    return operand.family if isinstance(operand, Member) else operand
+    return operand if isinstance(operand, int) else operand.family
 
 
 def value_of(walked: Walked, operand: Operand) -> Value:
