@@ -182,6 +182,11 @@ class Component(msgspec.Struct, frozen=True):
     origin: Origin = NOWHERE
 
     @property
+    def is_published_system(self) -> bool:
+        """Whether it is somebody's system as it was published: to be chosen by a person who knows it, never proposed as a fix."""
+        return self.module.startswith("std.published")
+
+    @property
     def rests_on(self) -> tuple[str, ...]:
         """What a step by it takes for granted: the texts of its `assumptions`, and its claims of its results."""
         listed = self.fields.get("assumptions")

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pllm_lang.cli.answer import found_in, with_tried_fixes
+from pllm_lang.cli.call import Call
+from pllm_lang.cli.config import find_settings
+from pllm_lang.text.finding import Finding
 from tests.corpus_harness import findings_of
 
 HEAD = "pllm 1\nimport std.formats [fx64_16, int8, f32]\nimport std.methods [fixed_linear_exact, integer_linear]\n"
@@ -166,3 +170,26 @@ def test_material_without_weights_is_told_the_digest_of_the_facts(tmp_path: Path
 def test_a_slot_that_a_pipeline_fixes_is_told_so() -> None:
     (found,) = findings_of(PIPELINE / "fixed_slot.pllm")
     assert "its `linear` is fixed" in found.help
+
+
+def test_a_published_system_is_named_apart_and_is_no_fix(tmp_path: Path) -> None:
+    text = "plan p {\n  input x: fx64_16[2, 8] from client where abs(x) <= 3\n  y = %s(x)\n  output y to client\n}\n"
+    gelu = told(tmp_path, text % "gelu")["coverage.no_component"][1]
+    assert gelu.startswith(
+        "write `using gelu_32`, of `std.methods` (or gelu_64, gelu_quadratic), or `@ party`"
+    )
+    assert "(published: bolt_gelu, bumblebee_gelu," in gelu
+    softmax = told(tmp_path, text % "softmax")["coverage.no_component"][1]
+    assert softmax.startswith(
+        "write `@ party` to compute it in the clear, or `using` a method (published: crypten_softmax,"
+    )
+    fixes = [fix.title for one in fixed_findings(tmp_path) for fix in one.fixes]
+    assert fixes == ["Compute it at `client`"]
+
+
+def fixed_findings(folder: Path) -> list[Finding]:
+    """The findings of `plan.pllm` with the fixes that hold."""
+    call = Call(find_settings(str(folder)), (str(folder / "plan.pllm"),), named=(str(folder / "plan.pllm"),))
+    found = found_in(call)
+    errors = [one for one in found.kept if one.code == "coverage.no_component"]
+    return list(with_tried_fixes(call, found, errors))

@@ -40,8 +40,9 @@ def propose(around: Around) -> Iterator[Fix]:
 
 
 def _ranked(around: Around, components: tuple[Component, ...]) -> list[Component]:
-    """Those that the finding's help names first, in its order."""
+    """Those that the finding's help names first, in its order; a system as it was published is no fix."""
     help_ = around.finding.help
+    components = tuple(c for c in components if not c.is_published_system)
     named = [c for c in components if c.name != "clear" and re.search(rf"\b{re.escape(c.name)}\b", help_)]
     named.sort(key=lambda c: (c.name not in around.module.scope, help_.index(c.name)))
     return named + [c for c in components if c not in named and c.name != "clear"]

@@ -39,10 +39,15 @@ def _help(view: StepView, plan: PlanView) -> str:
     methods = [c for c in plan.library.implementing(view.step.operator) if c.name != "clear"]
     if not methods:
         return f"write `@ party` to compute it in the clear; no component of the library implements `{name}`"
+    published = sorted(c.name for c in methods if c.is_published_system and False not in _met(c, view))
+    known = f" (published: {', '.join(published)}; `pllm audit NAME` says what is known of one)" if published else ""
+    methods = [c for c in methods if not c.is_published_system]
+    if not methods:
+        return f"write `@ party` to compute it in the clear, or `using` a method{known}"
     fitting = [c for c in methods if False not in _met(c, view)] or methods
     first, *others = sorted(fitting, key=lambda c: _rank(c, view, plan))
     rest = f" (or {', '.join(sorted(c.name for c in others))})" if others else ""
-    return f"write `using {first.name}`, of `{first.module}`{rest}, or `@ party` to compute it in the clear"
+    return f"write `using {first.name}`, of `{first.module}`{rest}, or `@ party` to compute it in the clear{known}"
 
 
 def _rank(component: Component, view: StepView, plan: PlanView) -> tuple[bool, bool, int, str]:
