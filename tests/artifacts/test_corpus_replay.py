@@ -18,7 +18,6 @@ BEYOND = {
     "bounds/requirement/error_after_truncation.pllm": "certificate.beyond",  # speaks of an error
     "bounds/domain/published_functions.pllm": "certificate.beyond",  # so do its requirements
     "versions/defect/shipped_under_a_name.pllm": "certificate.beyond",  # and those of this plan
-    "versions/defect/shipped_under_a_name.pllm": "certificate.beyond",  # and these
     "protocol/wrong_result/fresh_by_another.pllm": "certificate.meaning",  # the same
     "protocol/wrong_result/not_uniform.pllm": "certificate.meaning",  # local truncation rests on uniform shares
     "reports/R01_accepted.pllm": "certificate.facts",  # tensors known entry by entry

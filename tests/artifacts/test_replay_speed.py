@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -12,9 +13,10 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from pllm_lang.artifacts.replay.lock import replay
 from pllm_lang.artifacts.replay.reading import read_lock
 from pllm_lang.artifacts.replay.walk import walk
-from tests.artifacts.locks import EXAMPLES, MASKED, SHARED, of_text
+from tests.artifacts.locks import EXAMPLES, MASKED, SHARED, data, of_text
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "replay.py"
 KEPT = 0.34
@@ -60,3 +62,36 @@ def numbers(value: Any) -> Iterator[Any]:
             yield from numbers(one)
     elif value is not None and not isinstance(value, str):
         yield value
+
+
+GROWING = """pllm 1
+
+import std.formats [fx64_16]
+import std.holdings [additive]
+import std.methods [fixed_mul_two_party]
+
+plan products {
+  input h: fx64_16[8] from p0 as additive(p0, p1) where abs(h) <= 1
+  input one: fx64_16[8] from p1 as additive(p0, p1) where abs(one) <= 1
+  repeat layer in 0..<TURNS carrying [h] {
+    h = mul(h, one) using fixed_mul_two_party
+  }
+  requires failure <= 2^-10
+  output h
+}
+"""
+
+
+def test_statements_of_many_turns_are_found_in_linear_time() -> None:
+    """Every turn is off by more than the one before, and has a statement of its own."""
+
+    def seconds(turns: int) -> float:
+        lock = of_text(GROWING.replace("TURNS", str(turns)))
+        assert len(data(lock)["documents"]["certificate"]["met"]) == turns
+        start = time.process_time()
+        replay(lock)
+        return time.process_time() - start
+
+    seconds(50)
+    few, many = min(seconds(250) for _ in range(3)), min(seconds(1000) for _ in range(3))
+    assert many / few < 8  # 16 times as long where all statements are looked at in each turn

@@ -107,9 +107,11 @@ def _by_parts(at: At, flow: list[Step], members: tuple[str, ...], proofs: Proofs
     distances: dict[int, Fraction] = {}
     for use, seat, takes, makes in flow:
         if seat is not None:
-            if id(seat) not in distances:
-                distances[id(seat)] = _sees(seat, coalition, proofs)
-            total += distances[id(seat)] * use.times
+            distance = distances.get(id(seat))
+            if distance is None:
+                distance = distances[id(seat)] = _sees(seat, coalition, proofs)
+            if distance:
+                total += distance * use.times
         if takes <= known:
             known.update([name for name, _ in makes])
             continue

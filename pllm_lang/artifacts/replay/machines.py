@@ -74,14 +74,21 @@ def fitting(walked: Walked) -> set[Found]:
 
 
 def _call(sizes: Sizes, step: Step, view: Judged) -> Call:
-    values = list(map(number_of, step.operands))
-    weights = tuple((place, value) for place, value in enumerate(values) if value in sizes.weights)
+    """Calls that were judged alike differ in their results and their weights alone."""
+    values = [number_of(operand) for operand in step.operands]
+    weights = tuple([(place, value) for place, value in enumerate(values) if value in sizes.weights])
+    key = id(view), tuple([place for place, _ in weights])
+    alike = sizes.calls.get(key)
+    if alike is not None:
+        rest = alike.component, alike.in_text, alike.kernels
+        return Call(step, view, step.results[0], alike.who, alike.bytes, weights, *rest)
     moved = [held.type for value, held in zip(values, view.values, strict=True) if value not in sizes.weights]
     size = _own_memory(view) + sum(map(sizes.of, (*step.types, *moved)))
     component = view.said.component
     in_text = component is not None and component.protocol is not None
     kernels = () if component is None else tuple(given_kernels(sizes.walked, step))
-    return Call(step, view, step.results[0], _who(step, view), size, weights, component, in_text, kernels)
+    found = Call(step, view, step.results[0], _who(step, view), size, weights, component, in_text, kernels)
+    return sizes.calls.setdefault(key, found)
 
 
 def _host(walked: Walked, party: str, key: str) -> Host:
@@ -120,6 +127,7 @@ class Sizes(msgspec.Struct):
     walked: Walked
     weights: dict[int, int]
     bytes: dict[TensorType, int] = {}
+    calls: dict[tuple[int, tuple[int, ...]], Call] = {}
     roles: dict[tuple[int, int], frozenset[str]] = {}
 
     def of(self, type_: TensorType) -> int:

@@ -41,7 +41,7 @@ def number(text: str) -> Number:
 
 def over(x: Number, y: Number) -> Number:
     """x / y, exactly."""
-    found = Fraction(x) / y
+    found = x * y.denominator if y.numerator == 1 else Fraction(x) / y
     return found.numerator if found.denominator == 1 else found
 
 

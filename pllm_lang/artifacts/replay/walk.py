@@ -7,9 +7,7 @@ to be the certificate's, no fewer and no more.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
-from pllm_lang.artifacts.lock_data import Lock, Row
+from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay import facts as f
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
@@ -18,7 +16,7 @@ from pllm_lang.artifacts.replay.givens import begin_with, fact_of_constant, put
 from pllm_lang.artifacts.replay.owed import carrier_of, judge, requirements, truly
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.signature import fits
-from pllm_lang.artifacts.replay.stated import chosen
+from pllm_lang.artifacts.replay.stated import Stated, all_met, chosen, statements
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import (
     CLEAR,
@@ -52,9 +50,7 @@ def walk(lock: Lock) -> Walked:
         if abs(form.frac) > n.MAX_BITS:
             raise ReplayError("certificate.plan", f"`{form.name}` has more fraction bits than are followed")
     every = [step for stage in plan.stages for step in steps_of(stage.body)]
-    stated: dict[int, list[tuple[Row, ...]]] = defaultdict(list)
-    for met in lock.documents.certificate.met:
-        stated[met.step].append(met.results)
+    stated = statements(lock.documents.certificate.met)
     walked = Walked(lock, every, {id(step): i for i, step in enumerate(every)}, stated)
     for given in (*plan.weights, *plan.inputs, *plan.states):
         begin_with(walked, given)
@@ -65,7 +61,10 @@ def walk(lock: Lock) -> Walked:
             begin_with(walked, given)
         _nodes(walked, stage.body)
     if len(walked.used) < len(lock.documents.certificate.met):
-        raise ReplayError("certificate.facts", "it states results that no step of the plan has")
+        turns: dict[int, list[list[f.Fact]]] = {number: [] for number in stated}
+        for step, view in walked.ran:
+            turns[walked.number[id(step)]].append(view.shown)
+        all_met(stated, walked.used, turns)
     _failures(walked)
     return walked
 
@@ -159,21 +158,23 @@ def _step(walked: Walked, step: Step) -> None:
     if len(walked.ran) >= MAX_STEPS:
         raise ReplayError("certificate.beyond", f"the plan has more than {MAX_STEPS} steps to follow")
     values = [value_of(walked, operand) for operand in step.operands]
-    stated = walked.stated[number]
+    stated = walked.stated.get(number)
+    if stated is None:
+        raise ReplayError("certificate.facts", "nothing is stated of its results", f"step {number}")
     alike = walked.judged.setdefault((step.operator, *map(id, values)), [])
     judged_by = (
         *(step.params, step.types, step.use, step.party, step.assumes),
-        *(step.stated_holding, step.structural, stated),
+        *(step.stated_holding, step.structural, id(stated)),
     )
     view = next((one for by, one in alike if by == judged_by), None)
     if view is None:
-        view = _judged(walked, step, values, f"step {number}")
+        view = _judged(walked, step, values, stated, f"step {number}")
         alike.append((judged_by, view))
     walked.ran.append((step, view))
     walked.names[number] = view.names
+    walked.used.add((number, view.used))
     results = step.results
     walked.values.update(zip(results, view.results, strict=True))
-    walked.used.update([(number, place) for place in view.used])
     walked.owed.update([(code, results[place]) for code, place in view.owed])
     walked.told.update([(code, results[place], text) for code, place, text in view.told])
     walked.failures += [(each, 1) for each in view.failing]
@@ -186,7 +187,7 @@ def _step(walked: Walked, step: Step) -> None:
     walked.reach[number], walked.errors[number] = reached, errors
 
 
-def _judged(walked: Walked, step: Step, values: list[Value], where: str) -> Judged:
+def _judged(walked: Walked, step: Step, values: list[Value], stated: Stated, where: str) -> Judged:
     said, lock = _said(walked, step), walked.lock
     if step.structural and not said.moves:
         raise ReplayError("certificate.plan", "a step is said to move entries, and its operator computes")
@@ -204,7 +205,8 @@ def _judged(walked: Walked, step: Step, values: list[Value], where: str) -> Judg
     names.facts |= {spec.name: fact for spec, fact in zip(operator.results, derived, strict=True)}
     stored = [store(view, step, place, fact, where) for place, fact in enumerate(derived)]
     judge(lock, view, step, derived, where)
-    facts, view.used = chosen(walked.stated[walked.number[id(step)]], stored, where)
+    view.shown = stored
+    facts, view.used = chosen(stated, stored, where)
     for spec, type_, fact in zip(operator.results, step.types, facts, strict=True):
         found = Value(type_, f.reshaped(fact, type_.shape), _placed(view, step, spec))
         view.results.append(walked.alike.setdefault(found, found))

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Lock, Row
+from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay.facts import Fact
 from pllm_lang.artifacts.replay.numbers import Range, Size
 from pllm_lang.artifacts.replay.reading import record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.stated import Stated
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.catalog.expr import Expr
 from pllm_lang.catalog.records import Component, Format, Operator
@@ -56,8 +57,8 @@ class Judged(msgspec.Struct):
     """A step on certain operands: its results, and what it owes and takes for granted, each about a result by position.
 
     `modulus` is that of the ring it computes in; `errors` are how far results may be off; `failing` the chance that one run
-    fails; `used` are the places of the statements that follow. `clear`: a party computes on values that it knows, or entries
-    only move.
+    fails; `shown` is what was worked out of the results, `used` the place of the statement that it goes on with. `clear`: a
+    party computes on values that it knows, or entries only move.
     """
 
     said: Said
@@ -71,7 +72,8 @@ class Judged(msgspec.Struct):
     owed: set[tuple[str, int]] = set()
     told: set[tuple[str, int, str]] = set()
     failing: list[Size] = []
-    used: list[int] = []
+    shown: list[Fact] = []
+    used: int = -1
 
 
 class Walked(msgspec.Struct):
@@ -86,7 +88,7 @@ class Walked(msgspec.Struct):
     lock: Lock
     every: list[Step]
     number: dict[int, int]
-    stated: dict[int, list[tuple[Row, ...]]]
+    stated: dict[int, Stated]
     used: set[tuple[int, int]] = set()
     values: dict[int, Value] = {}
     owed: set[tuple[str, int]] = set()
