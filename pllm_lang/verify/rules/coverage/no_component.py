@@ -40,7 +40,11 @@ def _help(view: StepView, plan: PlanView) -> str:
     if not methods:
         return f"write `@ party` to compute it in the clear; no component of the library implements `{name}`"
     published = sorted(c.name for c in methods if c.is_published_system and False not in _met(c, view))
-    known = f" (published: {', '.join(published)}; `pllm audit NAME` says what is known of one)" if published else ""
+    known = (
+        f" (published: {', '.join(published)}; `pllm audit NAME` says what is known of one)"
+        if published
+        else ""
+    )
     methods = [c for c in methods if not c.is_published_system]
     if not methods:
         return f"write `@ party` to compute it in the clear, or `using` a method{known}"
