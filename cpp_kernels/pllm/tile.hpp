@@ -6,8 +6,10 @@
 
 namespace pllm {
 
-using Loaded = Isa::Bytes __attribute__((aligned(vector_bytes), may_alias));
-using Stored = Isa::Sums __attribute__((aligned(sizeof(std::int32_t)), may_alias));  // results may lie anywhere
+// Clang takes the alignment of a typedef alone; written behind `using` it is that of the vector.
+typedef Isa::Bytes Loaded __attribute__((aligned(vector_bytes), may_alias));
+typedef Isa::Sums Stored __attribute__((aligned(4), may_alias));  // results may lie anywhere
+static_assert(alignof(Loaded) == vector_bytes && alignof(Stored) == 4);
 constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
 constexpr long many_rows = 48;         // digit rows from which a tile may walk two chunks at once and write its results
