@@ -157,8 +157,7 @@ def store(view: Judged, step: Step, position: int, fact: Fact, where: str) -> Fa
     form, name = view.forms[position], view.said.operator.results[position].name
     unit, component, x = t.step_of(form), view.said.component, fact.range
     if unit is not None and not n.divides(unit, fact.unit):
-        own = () if component is None else claims_of(component.ensures)
-        if any(claim.slot == "error" and claim.result == name for claim in own):
+        if name in view.said.rounds:
             fact = f.changed(fact, unit=unit)
         else:
             text = "a result is off its grid and nothing says how it is rounded"

@@ -42,8 +42,7 @@ def judge(lock: Lock, view: Judged, step: Step, derived: list[Fact], where: str)
     component = said.component
     if component is not None:
         owed.add(("coverage.no_component", 0))
-        told = (*component.rests_on, *said.operator.rests_on)
-        view.told.update(("coverage.no_component", 0, text) for text in told)
+        view.told.update([("coverage.no_component", 0, text) for text in said.rests_on])
         _covered(lock, view, step, component, derived, where)
     elif not (step.structural or said.moves):
         raise ReplayError("certificate.coverage", "nothing covers this step", where)

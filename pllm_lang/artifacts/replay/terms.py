@@ -106,19 +106,17 @@ SLOTS = ("max_abs", "min", "max", "norm2", "row_norm2", "row_norm1", "col_norm2"
 
 # ---- values ----
 def value(expr: Expr, names: Names) -> Fact | None:
-    if isinstance(expr, Ref):
+    if type(expr) is Ref:
         name = expr.name
         found = names.facts.get(name)
         if found is not None:
             return found
         known = names.exact.get(name, TRUTH.get(name))
         return None if known is None else f.point(known)
-    if isinstance(expr, Apply):
+    if type(expr) is Apply:
         found = _applied(expr, names)
         return None if found is None else _short(f.settled(found))
-    if isinstance(expr, Num):
-        return f.point(n.number(expr.value))
-    return None
+    return f.point(n.number(expr.value)) if type(expr) is Num else None
 
 
 def _short(x: Fact) -> Fact:

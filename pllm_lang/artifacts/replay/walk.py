@@ -223,12 +223,14 @@ def _said(walked: Walked, step: Step) -> Said:
                 "certificate.plan", f"the lock holds no operator `{step.operator}` for this step"
             )
         claims: dict[str, list[Claim]] = {}
-        for one in (operator,) if component is None else (operator, component):
-            for claim in claims_of(one.ensures):
-                claims.setdefault(claim.result, []).append(claim)
+        own = () if component is None else claims_of(component.ensures)
+        for claim in (*claims_of(operator.ensures), *own):
+            claims.setdefault(claim.result, []).append(claim)
+        rounds = frozenset(claim.result for claim in own if claim.slot == "error")
+        rests_on = () if component is None else (*component.rests_on, *operator.rests_on)
         means = {clause.name: clause.expr for clause in reversed(operator.means)}
         moves, owed = "structural" in operator.fields, requirements(operator, component)
-        found = walked.said[key] = Said(operator, component, moves, means, claims, owed)
+        found = walked.said[key] = Said(operator, component, moves, means, claims, owed, rounds, rests_on)
     return found
 
 

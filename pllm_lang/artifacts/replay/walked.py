@@ -43,7 +43,8 @@ class Claim(msgspec.Struct, frozen=True):
 
 class Said(msgspec.Struct, frozen=True):
     """What the records of a step say: of each result what it means and what is claimed; with each requirement the code under
-    which it is owed. `moves`: entries only move."""
+    which it is owed. `moves`: entries only move. `rounds` are the results of which the component says how far they may be off,
+    `rests_on` what both take for granted."""
 
     operator: Operator
     component: Component | None
@@ -51,6 +52,8 @@ class Said(msgspec.Struct, frozen=True):
     means: dict[str, Expr]
     claims: dict[str, list[Claim]]
     requires: list[tuple[Expr, str, str]]
+    rounds: frozenset[str]
+    rests_on: tuple[str, ...]
 
 
 class Judged(msgspec.Struct):
