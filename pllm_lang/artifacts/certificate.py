@@ -30,8 +30,8 @@ from pllm_lang.catalog.facts import Exact, Facts
 from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import text
 from pllm_lang.ir import protocol as p
-from pllm_lang.ir.plan import Plan, Step
-from pllm_lang.ir.walk import nodes
+from pllm_lang.ir.plan import Plan
+from pllm_lang.ir.walk import steps
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.composing import Composed
@@ -61,12 +61,12 @@ def certify(
     about: dict[str, str],
 ) -> Proved:
     """`about` are the digests that bind the certificate to this plan."""
-    steps = [node for stage in plan.stages for node, _ in nodes(stage.body) if isinstance(node, Step)]
-    place = {id(step): number for number, step in enumerate(steps)}
+    every = list(steps(plan))
+    place = {id(step): number for number, step in enumerate(every)}
     stages = () if proof is None else proof.composed
     texts = _texts(stages)
     number = {one.protocol: i for i, one in enumerate(texts)}
-    first = {step.results[0]: i for i, step in enumerate(steps) if step.results}
+    first = {step.results[0]: i for i, step in enumerate(every) if step.results}
     programs = tuple(_program(stage, number, first) for stage in stages)
     seen, parts = _views(stages, [] if policy is None else coalitions(policy), number)
     met = dict.fromkeys(Met(place[id(m.step)], tuple(map(row, m.judged.results))) for m in flow.met)

@@ -18,11 +18,10 @@ from pllm_lang.artifacts.diff_experiment import experiments
 from pllm_lang.artifacts.diff_holders import holders
 from pllm_lang.artifacts.diff_levels import levels
 from pllm_lang.artifacts.diff_policy import policies
-from pllm_lang.artifacts.lock_data import Lock, Program, Use
+from pllm_lang.artifacts.lock_data import Lock, Program
 from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import exact
-from pllm_lang.ir.plan import Step
-from pllm_lang.ir.walk import nodes
+from pllm_lang.ir.walk import steps
 from pllm_lang.text.json_text import json_text
 from pllm_lang.text.visible import visible
 from pllm_lang.verify.numbers import log2_text, shown
@@ -159,10 +158,10 @@ Ends = tuple[Fraction, Fraction] | None
 def _ranges(lock: Lock) -> dict[str, Ends]:
     """The union of what is stated of each output, over all turns."""
     plan, names = lock.documents.ir, lock.documents.names
-    steps = [node for stage in plan.stages for node, _ in nodes(stage.body) if isinstance(node, Step)]
+    every = list(steps(plan))
     stated: dict[int, list[Ends]] = {}
     for met in lock.documents.certificate.met:
-        for value, row in zip(steps[met.step].results, met.results, strict=True):
+        for value, row in zip(every[met.step].results, met.results, strict=True):
             ends = None if not row.low else (Fraction(row.low), Fraction(row.high))
             stated.setdefault(value, []).append(ends)
     found: dict[str, Ends] = {}
@@ -225,8 +224,7 @@ def _cost(first: Lock, second: Lock) -> Iterator[Change]:
 def _amounts(lock: Lock) -> Iterator[tuple[str, int]]:
     """Bytes by link and phase, rounds and material of one run of each stage."""
     for program in lock.documents.programs:
-        uses = [use for use in program.uses if isinstance(use, Use)]
-        cost = cost_of_composition(_composition(lock, program, uses), [use.times for use in uses])
+        cost = cost_of_composition(_composition(lock, program), [use.times for use in program.runs])
         stage = f"stage {program.stage}: " if program.stage else ""
         for link in cost.links:
             size = -(-_count(link.bits) // 8)
@@ -241,11 +239,11 @@ def _count(amounts: Iterable[tuple[str, int]]) -> int:
     return sum(count * prod(int(one) for one in symbols.split("*") if one) for symbols, count in amounts)
 
 
-def _composition(lock: Lock, program: Program, uses: list[Use]) -> Composition:
+def _composition(lock: Lock, program: Program) -> Composition:
     """What parties do by themselves costs no messages."""
     texts = lock.documents.protocols
     instances = tuple(
-        Instance(texts[use.protocol].protocol, use.roles, use.inputs, use.outputs) for use in uses
+        Instance(texts[use.protocol].protocol, use.roles, use.inputs, use.outputs) for use in program.runs
     )
     return Composition(program.stage, program.parties, program.inputs, program.outputs, instances)
 

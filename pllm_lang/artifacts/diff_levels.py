@@ -15,8 +15,7 @@ from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import MapOf
 from pllm_lang.catalog.facts import Exact
 from pllm_lang.exact.number import text
-from pllm_lang.ir.plan import ComponentUse, Step
-from pllm_lang.ir.walk import nodes
+from pllm_lang.ir.walk import steps
 
 Told = tuple[Literal["privacy"], str, str, str, bool]
 UNKNOWN = "unknown"
@@ -34,7 +33,7 @@ def levels(first: Lock, second: Lock) -> Iterator[Told]:
 def _lowest(lock: Lock) -> dict[tuple[str, str], Exact | None]:
     """By component and sort, the least of all uses; None where one of them is not known."""
     found: dict[tuple[str, str], Exact | None] = {}
-    for use in _uses(lock):
+    for use in (step.use for step in steps(lock.documents.ir) if step.use is not None):
         filed = lock.documents.records.get(use.key)
         said = None if filed is None or filed.component is None else filed.component.security
         numbers = {name: one for name, value in use.params if (one := exact_term(value, Env())) is not None}
@@ -43,13 +42,6 @@ def _lowest(lock: Lock) -> dict[tuple[str, str], Exact | None]:
             before = found.get((use.key, sort), here)
             found[use.key, sort] = None if here is None or before is None else min(here, before)
     return dict(sorted(found.items()))
-
-
-def _uses(lock: Lock) -> Iterator[ComponentUse]:
-    for stage in lock.documents.ir.stages:
-        for node, _ in nodes(stage.body):
-            if isinstance(node, Step) and node.use is not None:
-                yield node.use
 
 
 def _bits(level: Exact | None) -> str:

@@ -79,6 +79,11 @@ class Program(msgspec.Struct, frozen=True):
     uses: tuple[AnyUse, ...]
     folded: bool = False
 
+    @property
+    def runs(self) -> list[Use]:
+        """Those of its uses that run a text. Most are others, of which `isinstance` is slow to say so."""
+        return [use for use in self.uses if type(use) is Use]
+
 
 class Text(msgspec.Struct, frozen=True, array_like=True):
     """A protocol with its component's key, "" for one that moves a value: shares it, shows it, takes entries of its pieces."""

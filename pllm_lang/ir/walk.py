@@ -18,6 +18,7 @@ from pllm_lang.ir.plan import (
     Member,
     Node,
     Operand,
+    Plan,
     Repeat,
     Requirement,
     StateWrite,
@@ -35,6 +36,12 @@ def nodes(
         yield node, loops
         if isinstance(node, Repeat):
             yield from nodes(node.body, (*loops, node))
+
+
+def steps(plan: Plan) -> Iterator[Step]:
+    """Every step of every stage, in the order written, which is how locks and certificates number them."""
+    for stage in plan.stages:
+        yield from (node for node, _ in nodes(stage.body) if isinstance(node, Step))
 
 
 def reads(node: Node) -> list[int]:

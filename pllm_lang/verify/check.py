@@ -18,9 +18,9 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.policies import effective
 from pllm_lang.catalog.records import Record
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import Plan, Requirement, Step
+from pllm_lang.ir.plan import Plan, Requirement
 from pllm_lang.ir.source_map import SourceMap
-from pllm_lang.ir.walk import nodes
+from pllm_lang.ir.walk import nodes, steps
 from pllm_lang.text.finding import Finding, Severity, Span, Verdict
 from pllm_lang.verify.environment import add_parameters
 from pllm_lang.verify.flow import MAX_WALKED, MAX_WALKED_AGAIN, Flow, TooLongError, flow
@@ -224,8 +224,7 @@ def _not_asked(view: PlanView) -> tuple[NotAsked, ...]:
 
 
 def _has_protocols(view: PlanView) -> bool:
-    steps = (node for stage in view.plan.stages for node, _ in nodes(stage.body) if isinstance(node, Step))
-    components = (view.library.component(step.use.key) for step in steps if step.use is not None)
+    components = (view.library.component(step.use.key) for step in steps(view.plan) if step.use is not None)
     return any(component is not None and component.protocol is not None for component in components)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from pllm_lang.artifacts.lock_data import Lock, Use
+from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay.coalitions import coalitions
 from pllm_lang.artifacts.replay.refusal import need, told
 from pllm_lang.artifacts.replay.walked import steps_of
@@ -42,7 +42,7 @@ def _texts_used(lock: Lock) -> Iterator[int]:
     every = [step.results[0] for stage in lock.documents.ir.stages for step in steps_of(stage.body)]
     for program in lock.documents.programs:
         seen: set[int] = set()
-        for use in (one for one in program.uses if type(one) is Use):
+        for use in program.runs:
             text = lock.documents.protocols[use.protocol]
             if text.component and text.protocol.outputs and use.protocol not in seen:
                 seen.add(use.protocol)

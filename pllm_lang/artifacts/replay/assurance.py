@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay.assuming import rests_on
 from pllm_lang.artifacts.replay.kernels import words
 from pllm_lang.artifacts.replay.refusal import need
@@ -164,6 +163,6 @@ def _last_uses(walked: Walked) -> dict[str, int]:
     return {
         documents.protocols[use.protocol].component: walked.every[use.step].results[0]
         for program in documents.programs
-        for use in program.uses
-        if isinstance(use, Use) and documents.protocols[use.protocol].component and use.step >= 0
+        for use in program.runs
+        if documents.protocols[use.protocol].component and use.step >= 0
     }

@@ -119,12 +119,11 @@ def pattern_learnt(lock: Lock, policy: Policy) -> None:
     asked = ["lengths", *(("stages", "stop") if len(plan.stages) > 1 else ())]
     for party in policy.parties:
         takes_part = any(
-            isinstance(use, Use)
-            and lock.documents.protocols[use.protocol].component
+            lock.documents.protocols[use.protocol].component
             and party in {q for _, q in use.roles}
             and len(use.roles) > 1
             for program in lock.documents.programs
-            for use in program.uses
+            for use in program.runs
         )
         if (
             takes_part

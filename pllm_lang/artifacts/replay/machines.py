@@ -12,7 +12,6 @@ from math import prod
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, given_kernels, meets_defects, words
@@ -74,21 +73,14 @@ def fitting(walked: Walked) -> set[Found]:
 
 
 def _call(sizes: Sizes, step: Step, view: Judged) -> Call:
-    """Calls that were judged alike differ in their results and their weights alone."""
     values = [number_of(operand) for operand in step.operands]
     weights = tuple([(place, value) for place, value in enumerate(values) if value in sizes.weights])
-    key = id(view), tuple([place for place, _ in weights])
-    alike = sizes.calls.get(key)
-    if alike is not None:
-        rest = alike.component, alike.in_text, alike.kernels
-        return Call(step, view, step.results[0], alike.who, alike.bytes, weights, *rest)
     moved = [held.type for value, held in zip(values, view.values, strict=True) if value not in sizes.weights]
     size = _own_memory(view) + sum(map(sizes.of, (*step.types, *moved)))
     component = view.said.component
     in_text = component is not None and component.protocol is not None
     kernels = () if component is None else tuple(given_kernels(sizes.walked, step))
-    found = Call(step, view, step.results[0], _who(step, view), size, weights, component, in_text, kernels)
-    return sizes.calls.setdefault(key, found)
+    return Call(step, view, step.results[0], _who(step, view), size, weights, component, in_text, kernels)
 
 
 def _host(walked: Walked, party: str, key: str) -> Host:
@@ -127,7 +119,6 @@ class Sizes(msgspec.Struct):
     walked: Walked
     weights: dict[int, int]
     bytes: dict[TensorType, int] = {}
-    calls: dict[tuple[int, tuple[int, ...]], Call] = {}
     roles: dict[tuple[int, int], frozenset[str]] = {}
 
     def of(self, type_: TensorType) -> int:
@@ -175,7 +166,7 @@ def _reads(sizes: Sizes, party: str, call: Call, place: int) -> bool:
     if not walked.texts:
         protocols = walked.lock.documents.protocols
         programs = walked.lock.documents.programs
-        uses = [use for program in programs for use in program.uses if type(use) is Use]
+        uses = [use for program in programs for use in program.runs]
         walked.texts |= {use.step: use.protocol for use in uses if protocols[use.protocol].component}
     text = walked.texts.get(walked.number[id(call.step)])
     if text is None or call.step.use is None:

@@ -12,7 +12,6 @@ from math import prod
 
 import msgspec
 
-from pllm_lang.artifacts.lock_data import Use
 from pllm_lang.artifacts.replay.budget import PREPARATION, runs_of, tokens_of_budget, undetected_rows, whole
 from pllm_lang.artifacts.replay.refusal import need, told
 from pllm_lang.artifacts.replay.run import Run, names_of
@@ -95,7 +94,7 @@ def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need
     burnt = [_burnt(walked, text.component, run) for text, run in zip(texts, runs, strict=True)]
     for place, program in enumerate(documents.programs):
         within = runs_of(place, len(documents.programs), experiment)
-        for use in (one for one in program.uses if type(one) is Use):
+        for use in program.runs:
             key, roles = texts[use.protocol].component, dict(use.roles)
             for one in burnt[use.protocol]:
                 makers, about = (

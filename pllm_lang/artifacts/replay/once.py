@@ -24,7 +24,7 @@ def is_there_once(lock: Lock) -> None:
     ]
     given += [thing for program in documents.programs for thing in (*program.inputs, *program.outputs)]
     _distinct("a holder", *_holders(given))
-    uses = [use for program in documents.programs for use in program.uses if type(use) is Use]
+    uses = [use for program in documents.programs for use in program.runs]
     used = {use.protocol for use in uses}
     if used != set(range(len(documents.protocols))):
         raise ReplayError("lock.form", "it holds a protocol that nobody runs")

@@ -105,9 +105,8 @@ def _judged(output: ir.Output, minus: Poly, width: int, offset: int, trace: Trac
         return _unproved(output, "the subtracted value is not uniform over the ring")
     failure = modulus.bit_length() - 1 - width
     shared = trace.inputs.get(atom)
-    if made.kind != "draw" and (
-        shared is None or shared.piece is None
-    ):  # a value is what it is, only a share may be uniform
+    is_share = shared is not None and shared.piece is not None
+    if made.kind != "draw" and not is_share:  # a value in the clear is what it is
         return _unproved(output, "the subtracted value is not known to be uniform")
     if output.failure > failure or output.error < 1 or not output.failure:
         text = f"the failure probability is at most 2^-{failure} an entry, the error 1"
