@@ -10,7 +10,8 @@ from pllm_lang.artifacts.coverage_report import Coverage, document
 from pllm_lang.artifacts.coverage_text import as_text
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Record
-from pllm_lang.cli.naming import NoSuchPlanError, checked_file, chosen, split_target
+from pllm_lang.cli.given import head_of
+from pllm_lang.cli.naming import checked_file, chosen, split_target
 from pllm_lang.ir.lower.experiment import lower_experiment
 from pllm_lang.text.finding import Span
 from pllm_lang.verify.check import PlanReport
@@ -47,17 +48,14 @@ def _record_of(library: Library, report: PlanReport) -> Record | None:
 
 
 def coverage_of_config(path: str, pipeline: str, max_input_tokens: int, max_new_tokens: int) -> Coverage:
-    """Raises NoSuchPlanError for a file that is not there, NotCoveredError for what is refused."""
+    """Raises NotGivenError for a file that gives nothing, NotCoveredError for what is refused."""
     from pllm_lang.artifacts.coverage_model import model_coverage
     from pllm_lang.catalog.load import shipped_library
     from pllm_lang.models.errors import LoweringError
     from pllm_lang.models.limits import MAX_CONFIG_BYTES
     from pllm_lang.models.lower import lower_model
 
-    if not os.path.isfile(path):
-        raise NoSuchPlanError(f"no such file: {path}")
-    with open(path, "rb") as file:
-        data = file.read(MAX_CONFIG_BYTES + 1)
+    data = head_of(path, MAX_CONFIG_BYTES)
     try:
         lowered = lower_model(data, batch=1, max_input_tokens=max_input_tokens, max_new_tokens=max_new_tokens)
     except LoweringError as error:

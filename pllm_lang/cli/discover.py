@@ -29,7 +29,7 @@ _STRING = re.compile(rb'"(?:[^"\\\n]|\\.)*"')
 
 
 class NoSuchPathError(Exception):
-    """A path of the call does not exist."""
+    """A path of the call does not exist; the text says so."""
 
 
 class BadNameError(Exception):
@@ -80,7 +80,13 @@ def _expand(path: str) -> list[str]:
         matches = sorted(glob.glob(path, recursive=True))
         if matches:
             return matches
-    raise NoSuchPathError(path)
+    raise NoSuchPathError(f"no such file, folder or match: {path}{_plan_of_a_file(path)}")
+
+
+def _plan_of_a_file(path: str) -> str:
+    """What to add where a call names a plan, as other commands take it."""
+    file = path.rpartition(":")[0]
+    return f"; a file is taken as a whole: write {file}" if os.path.isfile(file) else ""
 
 
 def folders_under(folder: str, root: str, exclude: Sequence[str]) -> list[str]:

@@ -16,7 +16,8 @@ import msgspec
 from pllm_lang.catalog.load import Opened, open_project
 from pllm_lang.catalog.records import Record
 from pllm_lang.cli.config import find_settings
-from pllm_lang.cli.naming import NoSuchPlanError, not_chosen, split_target
+from pllm_lang.cli.given import head_of, need_file
+from pllm_lang.cli.naming import not_chosen, split_target
 from pllm_lang.interchange.decoder.plan import SCHEMA as PLAN_SCHEMA
 from pllm_lang.interchange.decoder.plan import Workload
 from pllm_lang.interchange.decoder.record import config_path, decoder_plan_of_record
@@ -48,10 +49,9 @@ class Exchanged(msgspec.Struct, frozen=True):
 
 
 def export(target: str, format: str, sizes: Mapping[str, int], *, lossy: bool) -> Exchanged:
-    """The document of an experiment or a model. Raises NoSuchPlanError where the file declares none of that name."""
+    """The document of an experiment or a model. Raises NotGivenError where there is no such file, or none of that name in it."""
     path, name = split_target(target)
-    if not os.path.isfile(path):
-        raise NoSuchPlanError(f"no such file: {path}")
+    need_file(path)
     opened = open_project([path], find_settings(os.path.dirname(os.path.abspath(path))).root)
     sources = {module.source.name: module.source for module in opened.project.modules.values()}
     errors = [one for one in opened.findings if one.severity is Severity.ERROR]
@@ -141,9 +141,9 @@ def _place(record: Record, fault: InterchangeError) -> Span:
 
 
 def import_(path: str, config: str, folder: str) -> Exchanged:
-    """The `.pllm` text of a document; `folder` is where it will lie, which `config` is relative to."""
-    with open(path, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
+    """The `.pllm` text of a document; `folder` is where it will lie, which `config` is relative to. Raises
+    NotGivenError for a file that gives nothing."""
+    data = head_of(path, MAX_BYTES)
     source = make_source(path, data.decode("utf-8", "replace"))
     format = SUFFIXES.get(os.path.splitext(path)[1].lower())
     try:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from pllm_lang.cli.given import head_of
 from pllm_lang.cli.pass_argument import MAX_LENGTH, read_pass
 from pllm_lang.models.errors import LoweringError
 from pllm_lang.models.findings import key_place, note, refusal
@@ -34,8 +35,8 @@ class ConfigText(msgspec.Struct, frozen=True):
 def config_text(
     path: str, sizes: Mapping[str, int], name: str, format_: str, passes: Sequence[str] = ()
 ) -> ConfigText:
-    with open(path, "rb") as file:
-        data = file.read(MAX_CONFIG_BYTES + 1)
+    """Raises NotGivenError for a file that gives nothing."""
+    data = head_of(path, MAX_CONFIG_BYTES)
     source = make_source(path, data.decode("utf-8", "replace"))
     called = os.path.basename(path)
     findings: list[Finding] = []

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from pllm_lang.cli.app import FOUND_SOMETHING
 from pllm_lang.cli.checking import Checked, check_files
 from pllm_lang.cli.config import find_settings
+from pllm_lang.cli.given import NotGivenError, need_file
+from pllm_lang.text.finding import Finding, Severity
+from pllm_lang.text.read import decode_source
+from pllm_lang.text.render_full import render_full
+from pllm_lang.text.source import Source
+from pllm_lang.text.style import style_for
 from pllm_lang.verify.check import PlanReport
 
 
-class NoSuchPlanError(Exception):
-    """The text says what is not there."""
+class NoSuchPlanError(NotGivenError):
+    """There is no such plan, or the file that would hold it has errors, which are its text."""
 
 
 def split_target(target: str) -> tuple[str, str]:
@@ -29,12 +36,13 @@ STDIN_NAME = "stdin.pllm"
 
 
 def checked_file(path: str) -> Checked:
-    """Raises NoSuchPlanError for a file that is not there."""
+    """Raises NotGivenError for a file that is not there, or an input that is no text."""
     if path == STDIN:
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
-        return check_files([STDIN_NAME], find_settings(".").root, {STDIN_NAME: text})
-    if not os.path.isfile(path):
-        raise NoSuchPlanError(f"no such file: {path}")
+        source = decode_source(STDIN_NAME, sys.stdin.buffer.read())
+        if isinstance(source, Finding):
+            raise _errors([source], {})
+        return check_files([STDIN_NAME], find_settings(".").root, {STDIN_NAME: source.text})
+    need_file(path)
     return check_files([path], find_settings(os.path.dirname(os.path.abspath(path))).root)
 
 
@@ -44,11 +52,25 @@ def one_plan(target: str) -> PlanReport:
 
 
 def chosen(checked: Checked, path: str, name: str) -> PlanReport:
-    """The report of the plan or experiment `name`; where no name is given, the only one."""
+    """The report of the plan or experiment `name`; where no name is given, the only one. Raises NoSuchPlanError."""
+    if not checked.reports:
+        need_sound(checked)
     found = [report for report in checked.reports if name in ("", report.name)]
     if not found or (not name and len(found) > 1):
         raise not_chosen(path, name, [report.name for report in checked.reports])
     return found[0]
+
+
+def need_sound(checked: Checked) -> None:
+    """A file that cannot be read, or whose text is broken, holds no plans that could be shown: raises its errors."""
+    errors = [finding for finding in checked.findings if finding.severity is Severity.ERROR]
+    if errors:
+        raise _errors(errors, checked.sources)
+
+
+def _errors(errors: Sequence[Finding], sources: Mapping[str, Source]) -> NoSuchPlanError:
+    told = render_full(errors, sources, style_for(sys.stderr))
+    return NoSuchPlanError(told.rstrip("\n"), FOUND_SOMETHING)
 
 
 def not_chosen(

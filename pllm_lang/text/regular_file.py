@@ -18,18 +18,33 @@ class Unreadable(msgspec.Struct, frozen=True):
 
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes | Unreadable:
     """At most `limit` bytes are taken; a larger file is unreadable."""
+    why = not_a_file(path)
+    if why is not None:
+        return why
     try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            return Unreadable("file.unreadable", f"this is {kind}", "name a file")
         with open(path, "rb") as stream:
             data = stream.read(limit + 1)
-    except FileNotFoundError:
-        return Unreadable("file.missing", "there is no such file", "check the path")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return Unreadable("file.unreadable", f"the file cannot be read: {reason.lower()}", "check its rights")
+        return _failed(error)
     if len(data) > limit:
         return Unreadable("file.too_large", f"the file has more than {limit:,} bytes")
     return data
+
+
+def not_a_file(path: str | os.PathLike[str]) -> Unreadable | None:
+    """Why nothing is opened at `path`; None where a regular file is there."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        return _failed(error)
+    if stat.S_ISREG(mode):
+        return None
+    kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+    return Unreadable("file.unreadable", f"this is {kind}", "name a file")
+
+
+def _failed(error: OSError | ValueError) -> Unreadable:
+    if isinstance(error, FileNotFoundError):
+        return Unreadable("file.missing", "there is no such file", "check the path")
+    reason = getattr(error, "strerror", None) or str(error)
+    return Unreadable("file.unreadable", f"the file cannot be read: {reason.lower()}", "check its rights")

@@ -105,3 +105,11 @@ def test_the_hook_installs_neither_numpy_nor_cppyy(tmp_path: Path, hooks: Path) 
     listed = run(tmp_path, python, "-m", "pip", "list", "--format", "freeze").stdout.lower()
     assert "pllm" in listed
     assert not [name for name in ("numpy", "cppyy", "pygls", "yaml") if name in listed]
+
+
+@pytest.mark.parametrize("hook", ["pllm-check", "pllm-fmt"])
+def test_a_plan_that_is_no_text_is_refused_not_skipped(project: Path, hooks: Path, hook: str) -> None:
+    (project / "wide.pllm").write_bytes(PLAN.format(limit=63).encode("utf-16"))
+    run(project, "git", "add", "-A")
+    done = try_repo(project, hooks, hook, "wide.pllm")
+    assert (done.returncode, "file.not_text" in done.stdout) == (1, True), done.stdout

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
+from pllm_lang.cli.app import FOUND_NOTHING, FOUND_SOMETHING
 from pllm_lang.cli.discover import SUFFIX
+from pllm_lang.cli.given import NotGivenError
 from pllm_lang.cli.naming import STDIN, NoSuchPlanError, checked_file, chosen, split_target
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def command(target: str | None) -> int:
 
     try:
         name, audited = _audited(target)
-    except NoSuchPlanError as problem:
+    except NotGivenError as problem:
         click.echo(str(problem), err=True)
-        return BAD_CALL
+        return problem.status
     click.echo(summary(name, audited))
     return FOUND_NOTHING if all(one.good for one in audited) else FOUND_SOMETHING
 

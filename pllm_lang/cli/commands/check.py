@@ -155,10 +155,7 @@ def _once(paths: Sequence[str], wanted: Wanted, switches: Switches) -> tuple[int
         if switches.fix or switches.diff:
             return _fix(calls, wanted, switches, "-" in paths)
         given = answer(calls, wanted)
-    except NoSuchPathError as problem:
-        click.echo(f"no such file, folder or match: {problem}", err=True)
-        return BAD_CALL, None
-    except (BadConfigError, BadBaselineError, BadNameError) as problem:
+    except (NoSuchPathError, BadConfigError, BadBaselineError, BadNameError) as problem:
         click.echo(str(problem), err=True)
         return BAD_CALL, None
     except OSError as problem:

@@ -22,14 +22,15 @@ def command(target: str, output: str | None, check: bool) -> int:
     """Compile a plan or an experiment to a lock. A gap stops it, with the whole coverage report."""
     from pllm_lang.artifacts.lock_changes import changes
     from pllm_lang.cli.compiling import Refused, compile_target
-    from pllm_lang.cli.naming import NoSuchPlanError, split_target
+    from pllm_lang.cli.given import NotGivenError
+    from pllm_lang.cli.naming import split_target
     from pllm_lang.text.regular_file import Unreadable, read_bytes
 
     try:
         done = compile_target(target)
-    except NoSuchPlanError as problem:
+    except NotGivenError as problem:
         click.echo(str(problem), err=True)
-        return BAD_CALL
+        return problem.status
     if isinstance(done, Refused):
         click.echo(done.text, nl=False)
         return FOUND_SOMETHING

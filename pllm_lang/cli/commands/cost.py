@@ -20,14 +20,14 @@ def command(target: str, format_: str, output: str | None) -> int:
     and the memory of each party. Of an experiment also a request and all of its budget. FILE may be `-`.
     """
     from pllm_lang.cli.costing import cost_of_target, rendered
-    from pllm_lang.cli.naming import NoSuchPlanError
+    from pllm_lang.cli.given import NotGivenError
     from pllm_lang.cli.output import write_file
 
     try:
         report = cost_of_target(target)
-    except NoSuchPlanError as problem:
+    except NotGivenError as problem:
         click.echo(str(problem), err=True)
-        return BAD_CALL
+        return problem.status
     text = rendered(report, format_)
     if output is None:
         click.echo(text, nl=False)

@@ -29,7 +29,7 @@ def command(
     `-`. Of the CONFIG.json of a model, the report says what a pipeline of the library does of it.
     """
     from pllm_lang.cli.covering import NotCoveredError, coverage_of_config, coverage_of_target, rendered
-    from pllm_lang.cli.naming import NoSuchPlanError
+    from pllm_lang.cli.given import NotGivenError
     from pllm_lang.cli.output import write_file
 
     try:
@@ -39,9 +39,9 @@ def command(
             raise click.BadParameter("--pipeline is for a CONFIG.json; an experiment names its own")
         else:
             coverage = coverage_of_target(target)
-    except NoSuchPlanError as problem:
+    except NotGivenError as problem:
         click.echo(str(problem), err=True)
-        return BAD_CALL
+        return problem.status
     except NotCoveredError as problem:
         click.echo(str(problem), err=True)
         return FOUND_SOMETHING

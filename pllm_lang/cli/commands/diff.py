@@ -15,11 +15,11 @@ def command(first: str, second: str, format_: str) -> int:
     """Compare two plans (FILE:NAME) or locks. The exit status is 1 where B is weaker than A in anything."""
     from pllm_lang.artifacts.diff import as_json, as_text, compare
     from pllm_lang.cli.compiling import NoLockError, lock_of
-    from pllm_lang.cli.naming import NoSuchPlanError
+    from pllm_lang.cli.given import NotGivenError
 
     try:
         found = compare(lock_of(first), lock_of(second))
-    except (NoLockError, NoSuchPlanError) as problem:
+    except (NoLockError, NotGivenError) as problem:
         click.echo(str(problem), err=True)
         return BAD_CALL
     click.echo((as_json if format_ == "json" else as_text)(first, second, found))

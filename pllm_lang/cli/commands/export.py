@@ -39,16 +39,16 @@ def command(
     has no place in the document; it is listed on the standard error. Nothing is proved here: `pllm check` does that.
     """
     from pllm_lang.cli.exchange import SUFFIXES, export
-    from pllm_lang.cli.naming import NoSuchPlanError
+    from pllm_lang.cli.given import NotGivenError
     from pllm_lang.cli.output import write_text
 
     format_ = format_ or SUFFIXES.get(os.path.splitext(output or "")[1].lower(), "json")
     sizes = {"batch": batch, "max_input_tokens": max_input_tokens, "max_new_tokens": max_new_tokens}
     try:
         done = export(target, format_, sizes, lossy=lossy)
-    except NoSuchPlanError as problem:
+    except NotGivenError as problem:
         click.echo(str(problem), err=True)
-        return BAD_CALL
+        return problem.status
     click.echo(done.messages, nl=False, err=True)
     if done.text is None:
         return FOUND_SOMETHING

@@ -54,12 +54,7 @@ def command(
     try:
         files = list(_files(paths or (".",), exclude))
     except (NoSuchPathError, BadConfigError, BadNameError) as problem:
-        click.echo(
-            f"no such file, folder or match: {problem}"
-            if isinstance(problem, NoSuchPathError)
-            else str(problem),
-            err=True,
-        )
+        click.echo(str(problem), err=True)
         return BAD_CALL
     codes = [_one(path, check, diff) for path in files]
     return max(codes, default=FOUND_NOTHING)

@@ -8,7 +8,7 @@ from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING
 
 
 @click.command(short_help="A picture of a plan: who does what, who sends what to whom.")
-@click.argument("target", metavar="FILE[:NAME]", type=click.Path())
+@click.argument("target", metavar="FILE[:NAME]")
 @click.option("--format", "format_", type=click.Choice(["svg", "dot"]), default="svg", show_default=True)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="Write here, not to the standard output."
@@ -21,15 +21,15 @@ def command(target: str, format_: str, output: str | None) -> int:
     from pllm_lang.artifacts.graph import graph_of
     from pllm_lang.artifacts.graph_dot import dot
     from pllm_lang.artifacts.graph_svg import svg
+    from pllm_lang.cli.given import NotGivenError
     from pllm_lang.cli.graphing import drawn_plan
-    from pllm_lang.cli.naming import NoSuchPlanError
     from pllm_lang.cli.writing import replace_text
 
     try:
         found = drawn_plan(target)
-    except NoSuchPlanError as problem:
+    except NotGivenError as problem:
         click.echo(str(problem), err=True)
-        return BAD_CALL
+        return problem.status
     graph = graph_of(found.report, found.library, found.policy)
     text = svg(graph) if format_ == "svg" else dot(graph)
     if graph.refused:

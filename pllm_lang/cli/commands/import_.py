@@ -26,18 +26,17 @@ def command(file: str, config: str, output: str | None) -> int:
     `experiment name under policy { ... }`.
     """
     from pllm_lang.cli.exchange import import_
+    from pllm_lang.cli.given import NotGivenError, need_file
     from pllm_lang.cli.output import write_text
 
     folder = os.path.dirname(output) if output else ""
-    for path in (file, os.path.join(folder, config)) if config else (file,):
-        if not os.path.isfile(path):
-            click.echo(f"no such file: {path}", err=True)
-            return BAD_CALL
     try:
+        if config:
+            need_file(os.path.join(folder, config))
         done = import_(file, config, folder)
-    except OSError as problem:
-        click.echo(f"cannot read {file}: {problem.strerror}", err=True)
-        return BAD_CALL
+    except NotGivenError as problem:
+        click.echo(str(problem), err=True)
+        return problem.status
     click.echo(done.messages, nl=False, err=True)
     if done.text is None:
         return FOUND_SOMETHING

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING, FOUND_SOMETHING
@@ -44,14 +42,16 @@ def command(
 
     What the config says and the text cannot is refused by name; nothing is left out or approximated.
     """
+    from pllm_lang.cli.given import NotGivenError
     from pllm_lang.cli.lowering import config_text
     from pllm_lang.cli.output import write_file
 
-    if not os.path.isfile(config):
-        click.echo(f"no such file: {config}", err=True)
-        return BAD_CALL
     sizes = {"batch": batch, "max_input_tokens": max_input_tokens, "max_new_tokens": max_new_tokens}
-    done = config_text(config, sizes, name, format_, passes)
+    try:
+        done = config_text(config, sizes, name, format_, passes)
+    except NotGivenError as problem:
+        click.echo(str(problem), err=True)
+        return problem.status
     click.echo(done.messages, nl=False, err=True)
     if done.text is None:
         return FOUND_SOMETHING

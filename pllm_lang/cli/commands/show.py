@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import click
 
-from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING
-from pllm_lang.cli.naming import NoSuchPlanError, checked_file, one_plan, split_target
+from pllm_lang.cli.app import FOUND_NOTHING
+from pllm_lang.cli.given import NotGivenError
+from pllm_lang.cli.naming import NoSuchPlanError, checked_file, need_sound, one_plan, split_target
 from pllm_lang.verify.check import PlanReport
 
 STAGES = ("syntax", "resolved", "ir", "bounds", "roles", "views")
@@ -26,9 +27,9 @@ def command(target: str, stage: str) -> int:
             if stage == "resolved"
             else _plan(target, stage)
         )
-    except NoSuchPlanError as problem:
+    except NotGivenError as problem:
         click.echo(str(problem), err=True)
-        return BAD_CALL
+        return problem.status
     click.echo(text)
     return FOUND_NOTHING
 
@@ -38,6 +39,7 @@ def _syntax(target: str) -> str:
 
     path, name = split_target(target)
     checked = checked_file(path)
+    need_sound(checked)
     main = checked.opened.project.modules[checked.opened.project.main[0]]
     decls = [d for d in main.file.decls if not name or getattr(getattr(d, "name", None), "id", "") == name]
     if not decls:
@@ -48,6 +50,7 @@ def _syntax(target: str) -> str:
 def _resolved(target: str) -> str:
     path, _ = split_target(target)
     checked = checked_file(path)
+    need_sound(checked)
     main = checked.opened.project.modules[checked.opened.project.main[0]]
     lines = [f"module {main.name}"]
     lines += [
