@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from pllm_lang.artifacts.coverage_report import ASPECTS, Coverage, Row, count
+from pllm_lang.artifacts.coverage_report import ASPECTS, LEVELS, Coverage, Row, count
 from pllm_lang.artifacts.coverage_text import outcome
 
 MAX_PLACES = 6
@@ -26,7 +26,6 @@ HEADINGS = {
     "version": "Component versions",
     "other": "Other",
 }
-_LEVELS = {"covered": "covered", "assumed": "assumed", "missing": "missing"}
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2126; --soft: #5a6672; --line: #d7dde3; --ground: #ffffff; --card: #f5f7f9;
   --covered: #17693b; --covered-ground: #e1f3e8; --assumed: #7a5200; --assumed-ground: #fbf0d4; --missing: #a4182a;
@@ -52,6 +51,7 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 13px
 .pill { border-radius: 10px; padding: 2px 9px; font-size: 12px; font-weight: 600; white-space: nowrap; }
 .covered { color: var(--covered); background: var(--covered-ground); }
 .assumed { color: var(--assumed); background: var(--assumed-ground); }
+.open { color: var(--soft); background: var(--card); }
 .missing { color: var(--missing); background: var(--missing-ground); }
 .place { display: block; color: var(--soft); font-size: 12px; }
 .at { display: inline-block; }
@@ -88,8 +88,10 @@ def as_html(coverage: Coverage) -> str:
 
 def _counts(coverage: Coverage) -> Iterator[str]:
     yield '<ul class="counts">'
-    for level in _LEVELS:
-        number = count(coverage, level)  # type: ignore[arg-type]
+    for level in LEVELS:
+        number = count(coverage, level)
+        if level == "open" and not number:
+            continue  # of a model without a pipeline only
         yield f'<li><b>{number}</b><span class="pill {level}">{level}</span></li>'
     yield "</ul>"
 

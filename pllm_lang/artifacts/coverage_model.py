@@ -13,12 +13,13 @@ from math import prod
 
 import msgspec
 
-from pllm_lang.artifacts.coverage_report import SCHEMA, Coverage, Row
+from pllm_lang.artifacts.coverage_report import SCHEMA, Coverage, Level, Row
 from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Component
 from pllm_lang.models.graph import ModelGraph, Op
 
 NOT_ASKED = ("bounds of values", "placement", "material", "assurance of deployments")
+NO_PIPELINE = "what a pipeline covers (none was named)"
 LARGEST_PRODUCT = 127 * 127
 """Of a weight and an activation in 8 bits, as masked linear layers have them."""
 MASKED = "pllm/masked-linear"
@@ -57,7 +58,8 @@ def model_coverage(graph: ModelGraph, library: Library, given: Composition | Non
     if given is not None:
         rows += [*_conversion_rows(rows, library, given), *_ring_rows(graph, uses, given)]
         rows += [*_role_rows(given), *_component_rows(given), *_proof_rows(given)]
-    return Coverage(SCHEMA, graph.config.model_type, False, tuple(rows), NOT_ASKED)
+    not_asked = NOT_ASKED if given is not None else (NO_PIPELINE, *NOT_ASKED)
+    return Coverage(SCHEMA, graph.config.model_type, False, tuple(rows), not_asked)
 
 
 def _uses(graph: ModelGraph) -> Iterator[Use]:
@@ -74,12 +76,23 @@ def _operator_rows(uses: Iterable[Use], library: Library, given: Composition | N
     for use in uses:
         key = (use.op.operator, use.in_layers)
         counts[key] = counts.get(key, 0) + use.times
-    rows: dict[tuple[str, str, str], int] = {}
+    rows: dict[tuple[str, Level, str], int] = {}
     for (operator, in_layers), times in counts.items():
-        found = (operator, *_method(operator, in_layers, library, given))
+        found = (operator, *_done(operator, in_layers, library, given))
         rows[found] = rows.get(found, 0) + times
-    for (operator, by, blocker), times in rows.items():
-        yield Row("operator", operator, "covered" if by else "missing", by or blocker, times)
+    for (operator, level, by), times in rows.items():
+        yield Row("operator", operator, level, by, times)
+
+
+def _done(name: str, in_layers: bool, library: Library, given: Composition | None) -> tuple[Level, str]:
+    """How an operation is covered, and by what; without a pipeline it is open which of the library's methods does it."""
+    operator = _keys(library).get(name)
+    if given is None and operator is not None:
+        return "open", ", ".join(
+            method.id for method in library.implementing(operator)
+        ) or "no method is there"
+    by, blocker = _method(name, in_layers, library, given)
+    return ("covered", by) if by else ("missing", blocker)
 
 
 def _method(name: str, in_layers: bool, library: Library, given: Composition | None) -> tuple[str, str]:
@@ -88,8 +101,7 @@ def _method(name: str, in_layers: bool, library: Library, given: Composition | N
     if operator is None:
         return "", "the library has no operator of this name"
     if given is None:
-        methods = ", ".join(method.id for method in library.implementing(operator))
-        return "", f"no pipeline is given; methods for it: {methods}"
+        return "", "no pipeline is given"
     chosen = [*(_records(given) if in_layers else ()), *([given.rest] if given.rest else ())]
     found = next((entry.id for entry in chosen if operator in entry.implements), "")
     return found, "" if found else "no component of the pipeline does it"

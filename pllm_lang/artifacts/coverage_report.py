@@ -24,7 +24,10 @@ Aspect = Literal[
 ]
 ASPECTS: tuple[Aspect, ...] = Aspect.__args__  # type: ignore[attr-defined]
 """In the order of a report."""
-Level = Literal["covered", "assumed", "missing"]
+Level = Literal["covered", "assumed", "open", "missing"]
+"""`open`: nothing was named that could cover it, as of a model without a pipeline; what could is listed."""
+
+LEVELS: tuple[Level, ...] = Level.__args__  # type: ignore[attr-defined]
 
 
 class Place(msgspec.Struct, frozen=True, order=True):
@@ -49,7 +52,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """`complete` holds iff no row is missing and nothing else stopped the plan; `not_asked` is what nobody looked at."""
+    """`complete` holds iff no row is missing or open and nothing else stopped the plan; `not_asked` is what nobody looked at."""
 
     schema: str
     plan: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pllm_lang.artifacts.coverage_report import ASPECTS, Coverage, Place, Row, count
 from pllm_lang.text.visible import visible
 
-_MARKS = {"covered": "ok", "assumed": "ok, assumed", "missing": "MISSING"}
+_MARKS = {"covered": "covered", "assumed": "assumed", "open": "open", "missing": "MISSING"}
 WIDEST = 48
 """Characters of a column before the last."""
 
@@ -30,7 +30,9 @@ def outcome(coverage: Coverage) -> str:
         return (
             f"complete, {assumed} of {len(coverage.rows)} rows rest on assumptions" if assumed else "complete"
         )
-    missing = count(coverage, "missing")
+    missing, left_open = count(coverage, "missing"), count(coverage, "open")
+    if left_open and not missing:
+        return f"no pipeline was named, so {left_open} of {len(coverage.rows)} rows are open: each lists what could do it"
     if not missing and coverage.not_asked:
         return f"incomplete: nothing missing in {len(coverage.rows)} rows, but not everything was asked"
     return f"incomplete, {missing} of {len(coverage.rows)} rows missing"

@@ -64,6 +64,18 @@ def coverage_of_config(path: str, pipeline: str, max_input_tokens: int, max_new_
     return model_coverage(lowered.graph, library, _composition(pipeline, library) if pipeline else None)
 
 
+def pipelines() -> list[str]:
+    """Names of the pipelines of the library."""
+    from pllm_lang.catalog.load import shipped_library
+
+    return sorted(_pipelines(shipped_library()))
+
+
+def _pipelines(library: Library) -> dict[str, str]:
+    """Keys by name."""
+    return {key.rsplit(".", 1)[-1]: key for key in library.keys("pipeline")}
+
+
 def _composition(name: str, library: Library) -> Composition:
     """A pipeline of the library with its defaults."""
     from pllm_lang.artifacts.coverage_model import Composition, Slot
@@ -71,7 +83,7 @@ def _composition(name: str, library: Library) -> Composition:
     from pllm_lang.ir.plan import ComponentUse
     from pllm_lang.resolve.suggest import did_you_mean
 
-    keys = {key.rsplit(".", 1)[-1]: key for key in library.keys("pipeline")}
+    keys = _pipelines(library)
     if name not in keys:
         hint = did_you_mean(name, keys) or "there are " + ", ".join(sorted(keys))
         raise NotCoveredError(f"the library has no pipeline `{name}`; {hint}")

@@ -84,7 +84,7 @@ class _Table:
         if kind is None:
             message = f"`{_shown(imported.module)}` declares no `{name}`"
             span = node_span(file, imported.decl, item.name)
-            help_ = did_you_mean(name, offered.kinds) or _offers(offered)
+            help_ = did_you_mean(name, offered.kinds) or _offers(name, offered)
             self.findings.append(Finding("names.unknown", message, span, help=help_))
             return
         span = node_span(file, imported.decl, item.alias or item.name)
@@ -108,8 +108,9 @@ def _shown(module: str) -> str:
     return f"{module[2:]}.pllm" if module.startswith("./") else module
 
 
-def _offers(offered: Exports) -> str:
-    names = sorted(offered.kinds)
+def _offers(name: str, offered: Exports) -> str:
+    """Names that begin like the one asked for come first."""
+    names = sorted(offered.kinds, key=lambda one: (not one.startswith(name), one))
     more = ", ..." if len(names) > MAX_OFFERED else ""
     return "it declares " + ", ".join(names[:MAX_OFFERED]) + more if names else "it declares nothing"
 

@@ -77,8 +77,24 @@ def test_coverage_of_a_config_by_a_pipeline() -> None:
     assert rows["bound", "down_proj", "covered"]["by"] == "4864 * 127 * 127 = 78451456 is below 2^31"
     assert rows["version", "kernels", "covered"]["by"] == "pllm/cpu version 1"
     assert {level for _, _, level in rows} == {"covered"}
-    _, bare = pllm("coverage", CONFIG, "--format", "json")
-    assert {row["level"] for row in json.loads(bare)["rows"]} == {"missing"}
+
+
+def test_coverage_of_a_config_alone_says_what_was_asked(tmp_path: Path) -> None:
+    page = tmp_path / "coverage.json"
+    code, hint = pllm("coverage", CONFIG, "--format", "json", "-o", str(page))
+    document = json.loads(page.read_text())
+    assert (code, document["complete"]) == (1, False)
+    assert {row["level"] for row in document["rows"]} == {"open"}
+    assert document["not_asked"][0] == "what a pipeline covers (none was named)"
+    assert "`--pipeline NAME`" in hint
+    assert "masked_linear_cpu" in hint
+    _, text = pllm("coverage", CONFIG)
+    assert "MISSING" not in text
+    rows = len(document["rows"])
+    assert (
+        f"qwen2: no pipeline was named, so {rows} of {rows} rows are open: each lists what could do it\n"
+        in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,6 +164,27 @@ def test_fmt(tmp_path: Path) -> None:
     assert pllm("fmt", str(path))[0] == 0
     assert pllm("fmt", "--check", str(path)) == (0, "")
     assert pllm("fmt", "-", stdin=UGLY.encode()) == (0, path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        (b"pllm 1\r\n\r\nconst a = 1\r\n", True),
+        (b"pllm 1\n\nconst a = 1\r\n", True),
+        (b"pllm 1\r\n\r\nconst a =  1\r\n", False),
+        (b"pllm 1\n\nconst a =  1\n", False),
+    ],
+)
+def test_fmt_says_where_only_line_ends_differ(text: bytes, alone: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.pllm"
+    path.write_bytes(text)
+    said = f"{path}: only its line ends differ (CRLF for LF)\n"
+    called = said if alone else f"{path}\n"
+    assert pllm("fmt", "--check", str(path)) == (1, f"would format {called}")
+    code, told = pllm("fmt", "--diff", str(path))
+    assert (code, told.endswith(said)) == (1, alone)
+    assert pllm("fmt", str(path)) == (0, f"formatted {called}")
+    assert path.read_bytes() == b"pllm 1\n\nconst a = 1\n"
 
 
 def test_fmt_leaves_a_broken_file_alone(tmp_path: Path) -> None:

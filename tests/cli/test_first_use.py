@@ -118,6 +118,26 @@ def test_an_unknown_value_has_a_next_step(tmp_path: Path) -> None:
     )
 
 
+def test_an_import_that_is_half_a_name_is_told_the_names_that_begin_so() -> None:
+    text = "pllm 1\nimport std.methods [fixed_linear]\n"
+    told = CliRunner().invoke(app, ["check", "-"], input=text, standalone_mode=False).output
+    names = "fixed_linear_exact, fixed_linear_three_party, fixed_linear_two_party, "
+    assert f"help: it declares {names}" in told
+
+
+def test_a_party_that_a_policy_lacks_leads_to_a_policy_of_ones_own() -> None:
+    text = """pllm 1
+import std.formats [int8]
+import std.policies [two_party]
+plan p under two_party {
+  input x: int8[4] from owner
+  output x to p0
+}
+"""
+    told = CliRunner().invoke(app, ["check", "-"], input=text, standalone_mode=False).output
+    assert "help: its parties are p0, p1; a policy of your own can name others" in told
+
+
 def test_a_misspelt_import_is_one_error() -> None:
     text = """pllm 1
 import std.formats [int8, int23]

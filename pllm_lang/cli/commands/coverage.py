@@ -28,7 +28,13 @@ def command(
     """Print the coverage report of a plan or an experiment; NAME may be left out where the file has one, and FILE may be
     `-`. Of the CONFIG.json of a model, the report says what a pipeline of the library does of it.
     """
-    from pllm_lang.cli.covering import NotCoveredError, coverage_of_config, coverage_of_target, rendered
+    from pllm_lang.cli.covering import (
+        NotCoveredError,
+        coverage_of_config,
+        coverage_of_target,
+        pipelines,
+        rendered,
+    )
     from pllm_lang.cli.given import NotGivenError
     from pllm_lang.cli.output import write_file
 
@@ -50,4 +56,9 @@ def command(
         click.echo(text, nl=False)
     elif not write_file(text, output):
         return BAD_CALL
+    if target.endswith(".json") and not pipeline:
+        names = ", ".join(pipelines())
+        click.echo(
+            f"`--pipeline NAME` says what a pipeline of the library covers; there are {names}", err=True
+        )
     return 0 if coverage.complete else FOUND_SOMETHING

@@ -34,6 +34,13 @@ class Outcome(msgspec.Struct, frozen=True):
     def changed(self) -> bool:
         return self.source is not None and self.text != self.source.text
 
+    @property
+    def only_line_ends(self) -> bool:
+        """Whether the file differs from its layout in line ends alone, which no reader sees."""
+        return (
+            self.changed and self.source is not None and self.source.text.replace("\r\n", "\n") == self.text
+        )
+
 
 @click.command(short_help="Give plan files their layout, or only say which lack it.")
 @click.argument("paths", nargs=-1, type=click.Path())
@@ -74,20 +81,26 @@ def _one(path: str, check: bool, diff: bool) -> int:
         return FOUND_NOTHING
     if diff:
         click.echo(_diff(outcome.source, outcome.text), nl=False)
+        if outcome.only_line_ends:
+            click.echo(f"{visible(path)}{LINE_ENDS}", err=True)
         return FOUND_SOMETHING
+    what = f"{visible(path)}{LINE_ENDS if outcome.only_line_ends else ''}"
     if check:
-        click.echo(f"would format {visible(path)}")
+        click.echo(f"would format {what}")
         return FOUND_SOMETHING
-    return _write(path, outcome.text)
+    return _write(path, outcome.text, what)
 
 
-def _write(path: str, text: str) -> int:
+LINE_ENDS = ": only its line ends differ (CRLF for LF)"
+
+
+def _write(path: str, text: str, what: str) -> int:
     try:
         replace_text(path, text)
     except OSError as problem:
         click.echo(f"cannot write {visible(path)}: {problem.strerror}", err=True)
         return BAD_CALL
-    click.echo(f"formatted {visible(path)}")
+    click.echo(f"formatted {what}")
     return FOUND_NOTHING
 
 

@@ -105,7 +105,7 @@ def party(ctx: Context, name: str, node: syn.Node, anchor: syn.Anchor) -> str:
     known = ctx.policy.parties
     help = suggest(ctx, name, known)
     message = f"the policy `{ctx.policy.name}` has no party `{name}`"
-    said = help or "its parties are " + ", ".join(known)
+    said = help or f"its parties are {', '.join(known)}; a policy of your own can name others"
     report(ctx, "names.unknown", message, span_of(ctx, anchor, node), said, data={"name": name})
     found = meant(help)
     return name if found is None else found.name
