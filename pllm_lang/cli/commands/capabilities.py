@@ -16,6 +16,7 @@ def command(form: str) -> int:
     try:
         from pllm_lang.runtime.errors import NativeKernelError
         from pllm_lang.runtime.report import capabilities
+        from pllm_lang.runtime.report_text import as_text
     except ModuleNotFoundError as problem:
         click.echo(f"{problem.name} is not installed: pip install 'pllm-lang[kernels]'", err=True)
         return BAD_CALL
@@ -24,14 +25,5 @@ def command(form: str) -> int:
     except NativeKernelError as problem:
         click.echo(str(problem), err=True)
         return BAD_CALL
-    if form == "json":
-        click.echo(json.dumps(found, indent=2))
-        return FOUND_NOTHING
-    width = max(map(len, found))
-    for name, value in found.items():
-        click.echo(f"{name.replace('_', ' '):<{width}}  {_shown(value)}".rstrip())
+    click.echo(json.dumps(found, indent=2) if form == "json" else as_text(found))
     return FOUND_NOTHING
-
-
-def _shown(value: object) -> str:
-    return str(value).strip("[]").replace("'", "")  # a list as its words
