@@ -14,6 +14,7 @@ from pllm_lang.artifacts.replay.holdings import At, Seated
 from pllm_lang.artifacts.replay.one_text import one_text
 from pllm_lang.artifacts.replay.refusal import ReplayError, told
 from pllm_lang.artifacts.replay.run import Run, run
+from pllm_lang.artifacts.replay.states import nothing_rounded_is_learnt
 from pllm_lang.artifacts.replay.view_rule import proves_view
 from pllm_lang.artifacts.replay.walked import most_runs
 from pllm_lang.catalog.records import Policy
@@ -68,10 +69,15 @@ def views_of_stages(lock: Lock, policy: Policy, runs: list[Run], stages: list[At
         [(use, seat, *_flow(use, seat)) for use, seat in zip(at.program.uses, at.seats, strict=True)]
         for at in stages
     ]
+    made = [
+        [(takes, {name for name, _ in makes}, _rounds(seat)) for _, seat, takes, makes in one]
+        for one in flows
+    ]
     distances: dict[str, Fraction] = {}
     parts: set[tuple[int, tuple[str, ...]]] = set()
     for members in coalitions(policy):
         total = Fraction(0)
+        nothing_rounded_is_learnt(stages, made, members)
         for place, at in enumerate(stages):
             if (place, members) in evidence.parts:
                 parts.add((place, members))
@@ -133,7 +139,7 @@ def _by_parts(at: At, flow: list[Step], members: tuple[str, ...], proofs: Proofs
 
 def _sees(seat: Seated, coalition: set[str], proofs: Proofs) -> Fraction:
     """The distance of what the coalition sees of a protocol of which every result is exact, by the proof of its roles."""
-    if any(one.meaning is None or one.scale_bits or one.error for one, _ in seat.gives):
+    if _rounds(seat):
         text = "a result that rounds is handed on in a proof by parts"
         raise ReplayError("certificate.view", text, seat.text.name)
     roles = tuple(sorted(role for role, party in seat.roles.items() if party in coalition))
@@ -141,6 +147,10 @@ def _sees(seat: Seated, coalition: set[str], proofs: Proofs) -> Fraction:
         moves = proofs.take(False, seat.number, roles, seat.text.name)
         proofs.shown[seat.number, roles] = proves_view(proofs.runs[seat.number], roles, moves)
     return proofs.shown.get((seat.number, roles), Fraction(0))
+
+
+def _rounds(seat: Seated | None) -> bool:
+    return seat is not None and any(o.meaning is None or o.scale_bits or o.error for o, _ in seat.gives)
 
 
 def _gets(holding: p.Holding, coalition: set[str]) -> bool:

@@ -49,7 +49,7 @@ class At(msgspec.Struct):
     """A stage under way: `seats` are its uses' protocols (None: no text), `next` counts the uses taken; `root` leads from an embedded
     or shown value to the plan's; `members` are those of a family that it begins with; `shown` the parties to which a value was shown
     for the next step. `done` are the steps whose protocol was held against them; `alone` gives the types of what parties compute
-    by themselves."""
+    by themselves; `written` are the states that values in the clear go into, with the names of these."""
 
     walked: Walked
     policy: Policy
@@ -68,6 +68,7 @@ class At(msgspec.Struct):
     times: int = 1
     folds: list[tuple[str, str]] = []
     next: int = 0
+    written: list[tuple[int, str]] = []
     assumed: set[str] = set()
 
     def refuse(self, message: str) -> ReplayError:

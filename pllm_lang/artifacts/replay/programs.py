@@ -243,6 +243,7 @@ def _write(at: At, write: StateWrite) -> None:
     public = isinstance(kept, p.Public) and isinstance(held.holding, p.Public)
     if not public and not (parties and all(has_whole(held, party) for party in parties)):
         raise at.refuse("what is written to a state does not lie where it is kept")
+    at.written.append((family, held.name))
 
 
 def _repeat(at: At, node: Repeat) -> None:

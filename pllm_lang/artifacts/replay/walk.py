@@ -17,6 +17,7 @@ from pllm_lang.artifacts.replay.owed import carrier_of, judge, requirements, tru
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.signature import fits
 from pllm_lang.artifacts.replay.stated import Stated, all_met, chosen, statements
+from pllm_lang.artifacts.replay.states import begin_as_promised
 from pllm_lang.artifacts.replay.terms import Names
 from pllm_lang.artifacts.replay.walked import (
     CLEAR,
@@ -54,6 +55,7 @@ def walk(lock: Lock) -> Walked:
     walked = Walked(lock, every, {id(step): i for i, step in enumerate(every)}, stated)
     for given in (*plan.weights, *plan.inputs, *plan.states):
         begin_with(walked, given)
+    begin_as_promised(walked)
     for constant in plan.constants:
         put(walked, constant.value, constant.type, fact_of_constant(constant), Placement("public"))
     for stage in plan.stages:

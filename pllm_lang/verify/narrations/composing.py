@@ -49,7 +49,8 @@ class Composed(msgspec.Struct, frozen=True):
     `shared_state` is a state that lies in pieces, -1 where there is none; `incomplete` says that steps are missing.
     `folds` pairs the values that go into a turn which stands for later ones with those that it hands on; () where every
     turn is there. `again` are values that turns which are not there read as well. `unlike` says that turns were folded
-    that do not begin alike: then the composition proves nothing.
+    that do not begin alike: then the composition proves nothing. `kept` are the states by the names of their members,
+    `written` the states that values in the clear go into, with the names of these.
     """
 
     stage: str
@@ -62,6 +63,8 @@ class Composed(msgspec.Struct, frozen=True):
     folds: tuple[tuple[str, str], ...] = ()
     unlike: bool = False
     again: tuple[str, ...] = ()
+    kept: tuple[tuple[str, int], ...] = ()
+    written: tuple[tuple[int, str], ...] = ()
 
 
 def compose(
@@ -93,6 +96,8 @@ def compose(
             tuple(under_way.folds),
             under_way.unlike,
             tuple(sorted(under_way.again)),
+            tuple(under_way.kept),
+            tuple(under_way.written),
         )
 
 
@@ -239,6 +244,7 @@ def _state(stage: UnderWay, state: State) -> None:
     def make(member: int | None) -> Held:
         name = stage.own_name(state.value, member)
         holders = frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]()
+        stage.kept.append((name, state.value))
         return stage.give(Held(name, type_, holding, frozenset({name}), holders), value=state.value)
 
     _members(stage, state.value, state.count, make)
@@ -327,6 +333,7 @@ def _write(stage: UnderWay, write: StateWrite) -> None:
     kept, held = stage.values[state], stage.values[write.value]
     if kept.broken or held.broken:
         return
+    stage.written.append((state, held.name))
     match kept.holding:
         case p.Clear():
             fits = all(in_clear(held, party) for party in kept.holding.parties)

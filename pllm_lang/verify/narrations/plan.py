@@ -25,6 +25,7 @@ from pllm_lang.verify.narrations.composing import Composed, compose
 from pllm_lang.verify.narrations.distances import distance_of, judge_distance
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.material import runs_of
+from pllm_lang.verify.narrations.rounded_states import learnt_of_rounded
 from pllm_lang.verify.narrations.told import HELP, UNFINISHED, line_of, used_twice
 from pllm_lang.verify.narrations.under_way import IDEAL, RESERVED, TooManyInstancesError
 from pllm_lang.verify.narrations.uniform import not_uniform
@@ -131,6 +132,7 @@ def _prove(view: PlanView, policy: Policy, flow: Flow, *, folding: bool) -> Proo
         for stage, seen in zip(stages, views, strict=True):
             judge_view(stage, seen, whole, gaps)
         proved = whole and all(seen.verdict is Verdict.PROVED for seen in views)
+        proved = not _rounded_before(stages, coalition, gaps) and proved
         if proved:
             row = tuple(distance_of(stage, seen) for stage, seen in zip(stages, views, strict=True))
             distances.append((coalition, row))
@@ -171,6 +173,18 @@ def _given_away(view: PlanView, policy: Policy, stages: tuple[Composed, ...], ga
             text = f"{who} together have every piece of `{name}`, which is `{given.owner}`'s"
             help_ = "share it between parties that do not collude, or let the policy say who learns it"
             gaps.refuse("placement.leak", given.value, text, help_)
+
+
+def _rounded_before(stages: tuple[Composed, ...], coalition: frozenset[str], gaps: Gaps) -> bool:
+    """Whether the coalition gets a value that shows, from stage to stage, how a result was rounded."""
+    who = " and ".join(f"`{party}`" for party in sorted(coalition))
+    found = list(learnt_of_rounded(stages, coalition))
+    for stage, name in found:
+        subject = next((value for value, held in stage.held.items() if held.name == name), -1)
+        text = f"{who} gets `{name}`, which is made from a state that a rounded result goes into"
+        help_ = "write a result to the state that does not round, or keep what is made from it to itself"
+        gaps.leave("placement.leak", subject, text, help_, "using")
+    return bool(found)
 
 
 # ---- every protocol by itself ----

@@ -80,6 +80,8 @@ class UnderWay:
         self.unlike = False
         self.members: dict[int, Callable[[int], Held]] = {}
         self.shared_state = -1
+        self.kept: list[tuple[str, int]] = []
+        self.written: list[tuple[int, str]] = []
         self.reached: dict[int, Interval | None] = {}
         self.incomplete = False
         self.called: dict[str, tuple[str, tuple[tuple[str, Expr], ...]]] = {}
