@@ -26,6 +26,7 @@ from pllm_lang.verify.narrations.distances import distance_of, judge_distance
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.material import runs_of
 from pllm_lang.verify.narrations.rounded_states import learnt_of_rounded
+from pllm_lang.verify.narrations.strangers import no_strangers
 from pllm_lang.verify.narrations.told import HELP, UNFINISHED, line_of, used_twice
 from pllm_lang.verify.narrations.under_way import IDEAL, RESERVED, TooManyInstancesError
 from pllm_lang.verify.narrations.uniform import not_uniform
@@ -104,6 +105,7 @@ def _prove(view: PlanView, policy: Policy, flow: Flow, *, folding: bool) -> Proo
         text = f"`{policy.name}` lets an adversary corrupt more than {MAX_COALITIONS} sets of parties; a check proves no more views"
         gaps.leave("placement.not_checked", -1, text, "let it corrupt fewer parties, or among fewer")
         return Proof(tuple(gaps.found.values()), ())
+    no_strangers(view.plan, policy, gaps)
     try:
         stages = tuple(compose(view, policy, flow, gaps, folding=folding))
     except TooManyInstancesError:
