@@ -166,6 +166,9 @@ def _begins(
 ) -> None:
     """A value that the stage begins with, under the plan's name for it."""
     name = name_of(at, value) if member is None else f"{name_of(at, value)}[{member}]"
+    if name in at.begun:
+        raise at.refuse(f"two values of the plan begin as `{name}`")
+    at.begun.add(name)
     found = at.names.get(name)
     alike = found is not None and found.holding == holding and found.lives == lives
     if found is None or not alike or not _is_of(at, found, at.walked.values[value].type):
@@ -288,7 +291,9 @@ def _step(at: At, step: Step) -> None:
         operands.append(held_in(at, operand))
         if at.root.get(held.name, held.name) != operands[-1].name:
             raise at.refuse("a use is not wired to what its step reads")
-        if held.bits:
+        if (
+            held.bits and held.name in at.root and at.root[held.name] != held.name
+        ):  # else asked where it began
             start = value_of(at.walked, operand)
             in_range(at, held.bits, start.type, start.fact.range, held.name)
     own = said.component is not None and said.component.protocol is not None and step.use is not None
@@ -335,7 +340,7 @@ def _is_that(
     if len(seat.gives) != len(step.results):
         raise at.refuse("a use has other results than its step")
     for (output, holding), type_ in zip(seat.gives, step.types, strict=True):
-        if output.type.shape != type_.shape and not is_boolean(holding):
+        if (output.type.shape[:-1] if is_boolean(holding) else output.type.shape) != type_.shape:
             raise at.refuse("a result has another shape than the plan says")
     if not own:
         moved_alike(at, step, said.operator, seat)

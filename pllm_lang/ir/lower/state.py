@@ -56,11 +56,22 @@ def _check_turns(ctx: Context, seen: Accesses, access: Access) -> None:
         help = "carry the value round (`carrying [...]`) and write the state after the repeat"
         report(ctx, "stages.written_twice", message, access.span, help)
     for read in _meeting(access, seen.fixed_reads, seen.reads):
-        if read.loop == access.loop >= 0 and read.index != access.index:
+        if read.loop == access.loop >= 0 and _reads_later(read.index, access.index):
             message = "a later turn of the repeat reads what this turn writes"
             labels = (Label(read.span, "read here"),)
             report(ctx, "stages.read_after_write", message, access.span, "", labels)
             break
+
+
+def _reads_later(read: Affine, write: Affine) -> bool:
+    """Whether the read of a later turn may be of what the write of an earlier one wrote: `s[i]` and `s[i + 1]` are told by which
+    of them goes ahead, other indices are taken to meet."""
+    if read == write:
+        return False
+    if len(read.factors) != 1 or read.factors != write.factors:
+        return True
+    ((_, factor),) = read.factors
+    return (write.constant - read.constant) * factor > 0
 
 
 def _meeting(access: Access, fixed: dict[int, Access], varying: list[Access]) -> Iterator[Access]:
