@@ -16,7 +16,15 @@ BY = Apply("*", (Ref("by"), Ref("x")))
 
 
 def scope(number: p.Number) -> Scope:
-    return Scope(SCALE, {"x": number, "y": number}, {"by": 3})
+    return Scope(SCALE, {"x": number, "y": number}, {"by": 3}, lambda: "own.scaled[by=3]")
+
+
+def bits(width: int) -> p.Call:
+    return p.Call("bits", (X,), p.TensorType(p.Ring(2), (4, width)))
+
+
+def whole(name: str, *args: p.Expr) -> p.Call:
+    return p.Call(name, args, p.TensorType(p.Ring(2**64), (4,)))
 
 
 @pytest.mark.parametrize(
@@ -27,6 +35,9 @@ def scope(number: p.Number) -> Scope:
         (p.Scale(3, X), BY, p.Ring(2**64)),
         (p.Scale(3, X), Apply("*", (Ref("x"), Num("3"))), p.Ring(2**64)),
         (p.Mul(X, Y), Apply("*", (Ref("x"), Ref("y"))), p.Ring(2**64)),
+        (bits(64), Ref("x"), p.Ring(2**64)),
+        (bits(3), Ref("x"), p.Ring(5)),
+        (whole("own.scaled[by=3]", X, Y), BY, p.Ring(2**64)),
     ],
 )
 def test_what_is_meant(said: p.Expr, means: Expr, number: p.Number) -> None:
@@ -43,6 +54,11 @@ def test_what_is_meant(said: p.Expr, means: Expr, number: p.Number) -> None:
         (p.Mul(X, X), Apply("*", (Ref("x"), Ref("y")))),
         (X, Apply("nearest", (Ref("x"), Ref("to")))),
         (Y, Ref("x")),
+        (bits(63), Ref("x")),
+        (bits(65), Ref("x")),
+        (whole("own.scaled[by=2]", X, Y), BY),
+        (whole("scaled[by=3]", X, Y), BY),
+        (whole("own.scaled[by=3]", Y, X), BY),
     ],
 )
 def test_what_is_not_meant(said: p.Expr, means: Expr) -> None:

@@ -75,7 +75,9 @@ def _parameter(walked: Walked, name: str, given: Expr, names: Names) -> None:
             names.words[name] = given.name if isinstance(given, Ref) else given.value
         case ListOf():
             found = [t.exact(item, Names()) for item in given.items]
-            names.lists[name] = tuple(one for one in found if one is not None)  # pyright: ignore[reportArgumentType]
+            known = tuple([one for one in found if one is not None])
+            if len(known) == len(found):
+                names.lists[name] = known  # pyright: ignore[reportArgumentType]
         case _:
             found = t.exact(given, Names())
             if found is not None:

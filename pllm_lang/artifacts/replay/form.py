@@ -16,7 +16,7 @@ from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.terms import Names
-from pllm_lang.artifacts.replay.walked import Walked, record
+from pllm_lang.artifacts.replay.walked import Walked, component_at, record
 from pllm_lang.catalog.expr import NOWHERE, Apply, Between, Expr, ListOf, Num, Origin, Ref
 from pllm_lang.catalog.records import Component, Kernel, Operator, ParamSpec
 from pllm_lang.ir import protocol as p
@@ -127,6 +127,8 @@ def _uses(walked: Walked) -> None:
         if step.use is not None and id(step.use) not in seen:
             seen.add(id(step.use))
             _use(walked, step.use)
+            if len(step.use.roles) < len(component_at(walked, step.use.key).roles):
+                raise _refuse(f"a step leaves open who takes a role of `{step.use.key}`")
     experiment = walked.lock.documents.experiment
     for _, use in () if experiment is None else experiment.slots:
         _use(walked, use)

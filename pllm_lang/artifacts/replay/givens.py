@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from pllm_lang.artifacts.replay import facts as f
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
@@ -9,6 +11,7 @@ from pllm_lang.artifacts.replay.facts import Fact
 from pllm_lang.artifacts.replay.numbers import Range, Size
 from pllm_lang.artifacts.replay.refusal import need
 from pllm_lang.artifacts.replay.walked import Value, Walked, form_of
+from pllm_lang.catalog.records import Format
 from pllm_lang.ir.plan import Bound, Constant, Input, Placement, State, TensorType, Weight
 
 
@@ -76,7 +79,10 @@ def with_norm(fact: Fact, slot: str, limit: n.Number, square: Size = None) -> Fa
     return f.changed(fact, **{side: norms})
 
 
-def fact_of_constant(constant: Constant) -> Fact:
+def fact_of_constant(constant: Constant, form: Format) -> Fact:
+    """Every entry is written, and as the number that it is: a grid would cut it."""
+    written = form.kind == "exact" and len(constant.entries) == prod(constant.type.shape)
+    need(written, "certificate.plan", "the entries of a constant are not all written", f"%{constant.value}")
     entries = [n.number(entry) for entry in constant.entries]
     if not entries:
         return Fact(constant.type.shape)

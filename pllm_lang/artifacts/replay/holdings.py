@@ -17,6 +17,8 @@ from pllm_lang.ir.plan import Operand, Placement, Stage, TensorType
 
 OPAQUE = 1 << 64
 """The ring of a value in the clear whose format has none: a text that takes it has to take it as other numbers."""
+BITS = "boolean_shares"
+"""The scheme of which the pieces are bits."""
 RESERVED = frozenset({"results", "lengths", "stages", "stop", "indices"})
 
 
@@ -49,7 +51,8 @@ class At(msgspec.Struct):
     """A stage under way: `seats` are its uses' protocols (None: no text), `next` counts the uses taken; `root` leads from an embedded
     or shown value to the plan's; `members` are those of a family that it begins with; `shown` the parties to which a value was shown
     for the next step. `done` are the steps whose protocol was held against them; `alone` gives the types of what parties compute
-    by themselves; `written` are the states that values in the clear go into, with the names of these."""
+    by themselves; `written` are the states that values in the clear go into, with the names of these; `younger` are values that live less
+    long than a text takes them to live, which has no proof of its own then."""
 
     walked: Walked
     policy: Policy
@@ -62,6 +65,7 @@ class At(msgspec.Struct):
     loops: dict[int, int] = {}
     shown: dict[str, frozenset[str]] = {}
     public: dict[str, list[str]] = {}
+    begun: set[str] = set()
     members: dict[str, set[int]] = {}
     alone: dict[tuple[int, tuple[str, ...]], tuple[p.TensorType, ...]] = {}
     done: dict[tuple[Any, ...], tuple[bool, list[int | None]]] = {}
@@ -69,6 +73,7 @@ class At(msgspec.Struct):
     folds: list[tuple[str, str]] = []
     next: int = 0
     written: list[tuple[int, str]] = []
+    younger: list[str] = []
     assumed: set[str] = set()
 
     def refuse(self, message: str) -> ReplayError:
@@ -114,12 +119,16 @@ def holding_of(at: At, place: Placement) -> p.Holding:
     if place.kind == "party":
         return p.Clear(place.parties)
     found = record(at.walked, place.holding)
-    if place.kind != "shared" or not isinstance(found, Holding):
-        raise at.refuse("nothing says who has a value")
-    pieces = found.fields.get("pieces")
+    if place.kind != "shared" or not isinstance(found, Holding) or len({*place.parties}) < len(place.parties):
+        raise at.refuse("nothing says who has a value, or one has two places of it")
+    pieces, value = found.fields.get("pieces"), found.fields.get("value")
     if not isinstance(pieces, MapOf):
+        if not _is_sum(value) and found.name != BITS:
+            raise at.refuse(f"`{found.name}` does not say how its pieces make the value")
         return p.Shared(found.name, tuple(p.Piece(party, (party,)) for party in place.parties))
-    signs = _signs(found.fields.get("value"), 1)
+    signs = _signs(value, 1)
+    if signs is None or signs.keys() != dict(pieces.entries).keys():
+        raise at.refuse(f"`{found.name}` does not say how its pieces make the value")
     out: list[p.Piece] = []
     for label, places in pieces.entries:
         indices = [
@@ -127,18 +136,29 @@ def holding_of(at: At, place: Placement) -> p.Holding:
             for one in (places.items if isinstance(places, ListOf) else (places,))
             if isinstance(one, Num)
         ]
-        out.append(p.Piece(label, tuple(place.parties[i] for i in indices), signs.get(label, 0)))
+        out.append(p.Piece(label, tuple(place.parties[i] for i in indices), signs[label]))
     return p.Shared(found.name, tuple(out))
 
 
-def _signs(value: Any, sign: int) -> dict[str, int]:
+def _is_sum(value: Any) -> bool:
+    """`sum(pieces)`."""
+    match value:
+        case Apply(fn=fn, args=(Ref(name="pieces"),), named=()):
+            return fn.rpartition(".")[2] == "sum"
+        case _:
+            return False
+
+
+def _signs(value: Any, sign: int) -> dict[str, int] | None:
+    """Of a sum of pieces, each of them once; None for anything else."""
     match value:
         case Ref(name=name):
             return {name: sign}
         case Apply(fn="+" | "-" as fn, args=(left, right)):
-            return {**_signs(left, sign), **_signs(right, sign if fn == "+" else -sign)}
+            one, other = _signs(left, sign), _signs(right, sign if fn == "+" else -sign)
+            return None if one is None or other is None or one.keys() & other else {**one, **other}
         case _:
-            return {}
+            return None
 
 
 def held_in(at: At, operand: Operand) -> Held:
@@ -163,7 +183,7 @@ def index_in(at: At, expr: Any) -> int:
 
 
 def is_boolean(holding: p.Holding) -> bool:
-    return isinstance(holding, p.Shared) and holding.scheme == "boolean_shares"
+    return isinstance(holding, p.Shared) and holding.scheme == BITS
 
 
 def lies(wanted: p.Holding, have: p.Holding) -> bool:

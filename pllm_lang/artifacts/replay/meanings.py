@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
+from pllm_lang.artifacts.replay.called import in_pieces, name_of_call
 from pllm_lang.artifacts.replay.holdings import At, Held, Seated, is_boolean
 from pllm_lang.artifacts.replay.numbers import Range
 from pllm_lang.artifacts.replay.refusal import ReplayError
@@ -34,7 +37,7 @@ def _fits(at: At, thing: p.Input | p.Output, type_: TensorType, limit: Range, bi
     bits of its residues where its format has none."""
     if isinstance(thing, p.Input):
         in_range(at, thing.range_bits, type_, limit, thing.name)
-    if isinstance(thing.holding, p.Shared) and thing.holding.scheme == "boolean_shares":
+    if is_boolean(thing.holding):
         return
     form, number = form_of(at.walked.lock, type_), thing.type.number
     scale = n.two_to((bits or 0) if form.kind in FREE else form.frac)
@@ -53,6 +56,8 @@ def by_component(at: At, step: Step, said: Said, seat: Seated, operands: list[He
     """The parties play the roles that the step gives them, operands are as small as the text takes them to be, and what the
     text says of its results is what the operator means. Gives the fraction bits of the residues of each result."""
     text, operator, component = seat.text, said.operator, said.component
+    if [one.name for one in text.inputs] != [spec.name for spec in operator.operands]:
+        raise at.refuse(f"`{text.name}` takes other operands than `{operator.name}`, or in another order")
     bound = {} if step.use is None else dict(step.use.roles)
     for role in text.parties:
         if role.ideal is not None and component is not None and role.name in component.roles:
@@ -84,23 +89,28 @@ def by_component(at: At, step: Step, said: Said, seat: Seated, operands: list[He
         things, (*(held.frac for held in operands), *bits), strict=True
     ):
         _fits(at, thing, type_, limit, residues)
+    scope = Scope(operator, numbers, names.exact, lambda: _called(at, step, said, seat, types))
     for output, spec in zip(text.outputs, operator.results, strict=True):
         means = (
             None
             if output.meaning is None
             else unrounded(said.means.get(spec.name), spec, output.meaning, own)
         )
-        if (
-            output.meaning is None
-            or output.name != spec.name
-            or not is_meant(output.meaning, means, Scope(operator, numbers, names.exact))
-        ):
+        if output.meaning is None or output.name != spec.name or not is_meant(output.meaning, means, scope):
             raise at.refuse(
                 f"`{output.name}` of `{text.name}` is not said to be what `{operator.name}` means"
             )
     _bits_apart(at, text)
     _cut_as_said(at, step, own, text)
     return bits
+
+
+def _called(at: At, step: Step, said: Said, seat: Seated, types: list[TensorType]) -> str:
+    """The step's operator as its text calls it as a whole."""
+    assert said.component is not None
+    lock = at.walked.lock
+    taken = [in_pieces(form_of(lock, one), given) for one, given in zip(types, seat.text.inputs, strict=True)]
+    return name_of_call(step, said.operator, said.component, [*lock.documents.ir.formats], taken)
 
 
 def _bits_apart(at: At, text: p.Protocol) -> None:
@@ -151,11 +161,13 @@ def _fraction(said: p.Expr, own: dict[str, int | None]) -> int | None:
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """What a meaning is read with: its operator, the numbers that operands are in the text, exact parameters and sizes."""
+    """What a meaning is read with: its operator, the numbers that operands are in the text, exact parameters and sizes, and what the
+    operator is called as a whole."""
 
     operator: Operator
     numbers: dict[str, p.Number]
     exact: dict[str, n.Number]
+    called: Callable[[], str]
 
 
 def unrounded(means: Expr | None, spec: OperandSpec, said: p.Expr, own: dict[str, int | None]) -> Expr | None:
@@ -185,6 +197,12 @@ def _number(expr: p.Expr, numbers: dict[str, p.Number]) -> p.Number | None:
             return None
 
 
+def _width(arg: p.Expr, scope: Scope) -> tuple[int, ...]:
+    """How many bits a residue has; () where it is not known to be one."""
+    number = _number(arg, scope.numbers)
+    return ((number.modulus - 1).bit_length(),) if isinstance(number, p.Ring) else ()
+
+
 def _keeps(number: p.Number, before: p.Number | None) -> bool:
     """A cast of integers to a ring, or onto a ring whose modulus divides the old one, keeps sums and products."""
     if not isinstance(number, p.Ring):
@@ -200,10 +218,10 @@ def is_meant(said: p.Expr, means: Expr | None, scope: Scope) -> bool:
     operator = scope.operator
     match said, means:
         case p.Call(fn="bits", args=(arg,)), _ if operator.name != "bits":
-            return is_meant(arg, means, scope)
+            return said.type.shape[-1:] == _width(arg, scope) and is_meant(arg, means, scope)
         case p.Call(fn=fn, args=args), _:
             names = tuple(p.Ref(spec.name) for spec in operator.operands)
-            return args == names and fn.split("[", maxsplit=1)[0] == operator.name
+            return args == names and fn == scope.called()
         case p.Cast(arg=arg, number=number), _:
             return _keeps(number, _number(arg, scope.numbers)) and is_meant(arg, means, scope)
         case p.Ref(name=name), Ref(name=other):

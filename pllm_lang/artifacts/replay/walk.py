@@ -13,8 +13,9 @@ from pllm_lang.artifacts.replay import numbers as n
 from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.derive import claims_of, derive, names_of_step, store
 from pllm_lang.artifacts.replay.givens import begin_with, fact_of_constant, put
+from pllm_lang.artifacts.replay.members import has_its_members
 from pllm_lang.artifacts.replay.owed import carrier_of, judge, requirements, truly
-from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.refusal import ReplayError, need
 from pllm_lang.artifacts.replay.signature import fits
 from pllm_lang.artifacts.replay.stated import Stated, all_met, chosen, statements
 from pllm_lang.artifacts.replay.states import begin_as_promised
@@ -50,6 +51,9 @@ def walk(lock: Lock) -> Walked:
     for form in plan.formats:
         if abs(form.frac) > n.MAX_BITS:
             raise ReplayError("certificate.plan", f"`{form.name}` has more fraction bits than are followed")
+        low, high = t.held_by(form) or (0, 0)
+        need(low <= high, "certificate.plan", f"`{form.name}` holds no number")
+    has_its_members(plan)
     every = [step for stage in plan.stages for step in steps_of(stage.body)]
     stated = statements(lock.documents.certificate.met)
     walked = Walked(lock, every, {id(step): i for i, step in enumerate(every)}, stated)
@@ -57,7 +61,8 @@ def walk(lock: Lock) -> Walked:
         begin_with(walked, given)
     begin_as_promised(walked)
     for constant in plan.constants:
-        put(walked, constant.value, constant.type, fact_of_constant(constant), Placement("public"))
+        fact = fact_of_constant(constant, form_of(lock, constant.type))
+        put(walked, constant.value, constant.type, fact, Placement("public"))
     for stage in plan.stages:
         for given in stage.inputs:
             begin_with(walked, given)
@@ -94,6 +99,8 @@ def _repeat(walked: Walked, repeat: Repeat) -> None:
         counted = len(walked.failures)
         _nodes(walked, repeat.body)
         for value, held in [(one.inner, value_of(walked, one.next)) for one in repeat.carried]:
+            alike = held.type == walked.values[value].type
+            need(alike, "certificate.plan", "a turn hands on another type than it was handed", f"%{value}")
             walked.values[value] = held
         if before == [walked.values[one.inner] for one in repeat.carried]:
             rest = repeat.high - index

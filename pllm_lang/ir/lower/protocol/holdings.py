@@ -13,6 +13,10 @@ from pllm_lang.catalog.records import Holding, OperandSpec
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope
 
+BITS = "boolean_shares"
+"""The holding of which the pieces are bits, and make the value by exclusive or."""
+LINEAR = "give the holding a linear `value`, as in `open + mask`"
+
 
 def holding_of(spec: OperandSpec, scope: Scope) -> p.Holding:
     kind, expr = spec.placement
@@ -45,19 +49,32 @@ def shared(key: str, parties: tuple[str, ...], library: Library) -> p.Shared:
     if len(set(parties)) != len(parties):
         raise MalformedError("protocol.malformed", f"a party holds two places of `{record.name}`")
     pieces = record.fields.get("pieces")
-    coefficients = _coefficients(record)
     if not isinstance(pieces, MapOf):
+        if not _is_sum(record.fields.get("value")) and record.name != BITS:
+            text = f"`{record.name}` does not say how its pieces make the value"
+            raise MalformedError("protocol.malformed", text, "give the holding the value `sum(pieces)`")
         return p.Shared(record.name, tuple(p.Piece(party, (party,)) for party in parties))
-    found: list[p.Piece] = []
+    coefficients, found = _coefficients(record), list[p.Piece]()
     for label, places in pieces.entries:
         holders = tuple(parties[i] for i in _indices(places) if i < len(parties))
         if label not in coefficients or not holders:
             text = f"`{record.name}` does not say how the piece `{label}` makes the value"
-            raise MalformedError(
-                "protocol.malformed", text, "give the holding a linear `value`, as in `open + mask`"
-            )
+            raise MalformedError("protocol.malformed", text, LINEAR)
         found.append(p.Piece(label, holders, coefficients[label]))
+    others = sorted(coefficients.keys() - dict(pieces.entries).keys())
+    if others:
+        text = f"the value of `{record.name}` is made of `{others[0]}` too, which is none of its pieces"
+        raise MalformedError("protocol.malformed", text, LINEAR)
     return p.Shared(record.name, tuple(found))
+
+
+def _is_sum(value: Expr | None) -> bool:
+    """`sum(pieces)`: every party's piece counts once."""
+    match value:
+        case Apply(fn=fn, args=(Ref(name="pieces"),), named=()):
+            return fn.rpartition(".")[2] == "sum"
+        case _:
+            return False
 
 
 def _indices(places: Expr) -> list[int]:
