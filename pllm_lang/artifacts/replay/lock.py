@@ -1,11 +1,11 @@
 """Replay: a lock proved again from its own certificate, by code that shares nothing with the verifier but data types.
 
 The files of this package, in the order to read them: `refusal`, `reading` (bytes and digests); `numbers`, `facts`, `moves`,
-`terms` (what follows of a tensor); `walked`, `signature`, `givens`, `derive`, `stated`, `wrapping`, `owed`, `members`, `walk` (ranges, and
-what is owed of them); `sums`, `run`, `silent`, `outputs`, `view_rule` (a protocol by itself); `holdings`, `seats`, `learning`, `called`,
-`meanings`, `local`, `programs` (the plan against what its parties run); `one_text`, `coalitions`, `assuming` (what every
-coalition sees); `releases`, `kernels`, `components`, `assurance`, `texts` (policy and records); `budget`, `material`, `machines`,
-`independence` (an experiment); `form`, `once` (what decides nothing else).
+`terms` (what follows of a tensor); `walked`, `signature`, `givens`, `derive`, `stated`, `wrapping`, `owed`, `members`, `walk`
+(ranges, and what is owed of them); `sums`, `run`, `outputs`, `view_rule` (a protocol by itself); `holdings`, `seats`,
+`learning`, `called`, `meanings`, `local`, `programs` (the plan against what its parties run); `one_text`, `coalitions`, `assuming`
+(what every coalition sees); `releases`, `kernels`, `components`, `assurance`, `texts` (policy and records); `budget`, `material`,
+`machines`, `independence` (an experiment); `form`, `once` (what decides nothing else).
 
 In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that says where the proof breaks. What is taken on trust stands in
 `docs/soundness.md`.
