@@ -15,8 +15,8 @@ from lark import Lark
 
 from pllm_lang.resources import grammar_dir
 from pllm_lang.syntax.format import format_source
-from pllm_lang.syntax.parse import parse, tools
-from pllm_lang.syntax.reparse import Change, reparse
+from pllm_lang.syntax.parse import parse, read, tools
+from pllm_lang.syntax.reparse import reparse
 from pllm_lang.text.source import make_source
 
 _ROUNDS = 3
@@ -61,9 +61,10 @@ def main(lines: int) -> None:
     lark: Any = Lark(grammar, parser="lalr", lexer="basic", start="file", propagate_positions=True)
     theirs = best(lambda: lark.parse(text))
     parsed = parse(source)
+    before = read(source)
     at = text.index("bits: 32") + len("bits: 3")
     changed = make_source("generated.pllm", text[:at] + "3" + text[at:])
-    again = best(lambda: reparse(parsed, changed, Change(at, at, 1)))
+    again = best(lambda: reparse(before, changed))
     layout = best(lambda: format_source(parsed))
     print(f"lines            {text.count(chr(10)):>10,}")
     print(f"load the table   {load:>10.4f} s")

@@ -29,8 +29,8 @@ from pllm_lang.lsp.snapshot import Asked, Opened, Snapshot
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import File
-from pllm_lang.syntax.parse import Parsed, parse
-from pllm_lang.syntax.reparse import change_between, reparse
+from pllm_lang.syntax.parse import Parsed, Reading, read
+from pllm_lang.syntax.reparse import reparse
 from pllm_lang.text.finding import Finding
 from pllm_lang.text.order import arrange
 from pllm_lang.text.read import decode_source
@@ -44,7 +44,7 @@ from pllm_lang.verify.memory import Memory
 class Kept(msgspec.Struct):
     """What is remembered of one document."""
 
-    parsed: dict[str, Parsed] = {}
+    read: dict[str, Reading] = {}
     memo: Memo = {}
     library: Library | None = None
     sessions: dict[str, Session] = {}
@@ -140,15 +140,10 @@ def _load(asked: Asked, root: str, kept: Kept) -> Loaded | Finding:
 
     def parse_again(source: Source) -> Parsed:
         asked.tick()
-        before = kept.parsed.get(source.name)
-        if before is None:
-            parsed = parse(source)
-        elif before.source.text == source.text:
-            return before
-        else:
-            parsed = reparse(before, source, change_between(before.source.text, source.text))
-        kept.parsed[source.name] = parsed
-        return parsed
+        before = kept.read.get(source.name)
+        if before is None or before.parsed.source.text != source.text:
+            kept.read[source.name] = read(source) if before is None else reparse(before, source)
+        return kept.read[source.name].parsed
 
     buffers = {**asked.buffers, asked.path: asked.text}
     loaded = open_project([asked.path], root, buffers, parse_again, kept.memo)
@@ -156,8 +151,8 @@ def _load(asked: Asked, root: str, kept: Kept) -> Loaded | Finding:
         loaded = msgspec.structs.replace(loaded, library=kept.library)
     kept.library = loaded.library
     names = {module.source.name for module in loaded.project.modules.values()}
-    for name in set(kept.parsed) - names:
-        del kept.parsed[name]
+    for name in set(kept.read) - names:
+        del kept.read[name]
     return loaded
 
 
@@ -169,9 +164,11 @@ def _seen(asked: Asked, settings: Settings, kept: Kept, loaded: Loaded | Finding
         return Opened(asked.path, settings.root, nothing, project, library, (loaded,), None)
     project = loaded.project
     module = project.modules[project.main[0]] if project.main else None
-    parsed = kept.parsed.get(module.source.name) if module is not None else None
-    if parsed is None:
+    known = kept.read.get(module.source.name) if module is not None else None
+    if known is None:
         parsed = Parsed(make_source(asked.path, asked.text), File(None, ()), (), ())
+    else:
+        parsed = known.parsed
     return Opened(asked.path, settings.root, parsed, project, loaded.library, loaded.findings, module)
 
 
@@ -180,7 +177,7 @@ def _checked(asked: Asked, settings: Settings, problem: str, kept: Kept) -> Snap
     opened = _seen(asked, settings, kept, loaded)
     if isinstance(loaded, Finding):
         return Snapshot(opened, (loaded,), (), (), problem)
-    comments = {name: tuple(parsed.comments) for name, parsed in kept.parsed.items()}
+    comments = {name: known.parsed.comments for name, known in kept.read.items()}
     done: Checked = check_opened(loaded, comments, _ways(asked, kept))
     call = Call(settings, (asked.path,), named=(asked.path,))
     findings = arrange(chosen_of(call, _unsuppressed(done), Wanted()))

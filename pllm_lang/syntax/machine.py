@@ -102,15 +102,23 @@ def _ready(rule: Rule) -> Reduction:
     return Reduction(mode, rule.size, rule.lhs, action, take, rule.action in DOCUMENTED)
 
 
-def run(machine: Machine, stack: Stack, tokens: list[Lexeme], at: int, docs: dict[int, str]) -> int:
-    """Read tokens from index `at`; the index of the token that does not fit, or len(tokens) when all is read.
+def run(
+    machine: Machine,
+    stack: Stack,
+    tokens: list[Lexeme],
+    at: int,
+    docs: dict[int, str],
+    stop: int | None = None,
+) -> int:
+    """Read tokens from index `at` up to `stop`, or to the last; the index of the token that does not fit, or where it ends.
 
     A node deeper than MAX_DEPTH is never built: the machine stops before it, see `is_too_deep`.
     """
     _, rows, rules, memo, resume = machine
     states, values, starts, depths = stack.states, stack.values, stack.starts, stack.depths
     base = stack.base
-    for position in range(at, len(tokens)):
+    stop = len(tokens) if stop is None else stop
+    for position in range(at, stop):
         kind, end, text = tokens[position]
         move = rows[states[-1]].get(kind)
         while move is not None and move < 0:
@@ -147,7 +155,7 @@ def run(machine: Machine, stack: Stack, tokens: list[Lexeme], at: int, docs: dic
         starts.append(start)
         depths.append(0)
         stack.end = end
-    return len(tokens)
+    return stop
 
 
 def is_too_deep(stack: Stack) -> bool:

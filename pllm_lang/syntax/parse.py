@@ -8,14 +8,17 @@ with syntax errors is for editors; a check does not go further with it.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from pllm_lang.syntax.docs import find_docs
 from pllm_lang.syntax.lexer import Lexed, Lexer, lex, make_lexer
 from pllm_lang.syntax.load_table import load_table
-from pllm_lang.syntax.machine import Machine, Stack, is_too_deep, make_machine, run
+from pllm_lang.syntax.machine import Lexeme, Machine, Stack, is_too_deep, make_machine, run
 from pllm_lang.syntax.nodes import File
 from pllm_lang.syntax.recover import give_up, recover, skip_declaration
 from pllm_lang.syntax.slips.explain import explain, too_deep
@@ -40,13 +43,33 @@ def has_errors(parsed: Parsed) -> bool:
     return any(finding.severity is Severity.ERROR for finding in parsed.findings)
 
 
+class Reading(NamedTuple):
+    """A parse with all that reading a later text of the same file needs (`reparse`).
+
+    `broken` are the tokens that getting over mistakes went over: the indexes of the first and the last, for each mistake.
+    """
+
+    parsed: Parsed
+    lexed: Lexed
+    broken: tuple[tuple[int, int], ...]
+
+
+Run: TypeAlias = Callable[[Machine, Stack, list[Lexeme], int, dict[int, str]], int]
+"""`machine.run`, or what does the same for less."""
+
+
 def parse(source: Source) -> Parsed:
     """The tree of a file. Never raises for what the text holds."""
+    return read(source).parsed
+
+
+@contextmanager
+def without_collecting() -> Generator[None]:
+    """Nothing built by a parse is cyclic, and collecting while it grows costs as much as parsing."""
     enabled = gc.isenabled()
-    # Nothing built here is cyclic, and collecting while it grows costs as much as parsing.
     gc.disable()
     try:
-        return _parse(source)
+        yield
     finally:
         if enabled:
             gc.enable()
@@ -59,28 +82,38 @@ def tools() -> tuple[Lexer, Machine]:
     return make_lexer(table), make_machine(table)
 
 
-def _parse(source: Source) -> Parsed:
+def read(source: Source, lexed: Lexed | None = None, advance: Run = run) -> Reading:
+    """`lexed` are the tokens of the source, where they are known."""
+    with without_collecting():
+        return _parse(source, lexed, advance)
+
+
+def _parse(source: Source, lexed: Lexed | None, advance: Run) -> Reading:
     lexer, machine = tools()
-    lexed = lex(lexer, source.text)
+    lexed = lexed or lex(lexer, source.text)
     if len(lexed.tokens) > MAX_TOKENS:
-        return Parsed(source, File(None, ()), (_too_large(source, lexed),), ())
+        return Reading(Parsed(source, File(None, ()), (_too_large(source, lexed),), ()), lexed, ())
     stack = Stack(machine.table.start)
-    findings = _read(source, machine, lexed, stack)
+    findings, broken = _read(source, machine, lexed, stack, advance)
     file: File = stack.values[0]
     if not findings or file.edition is not None:
         findings += _judge_edition(source, file)
-    return Parsed(source, file, tuple(findings), tuple(lexed.comments))
+    return Reading(Parsed(source, file, tuple(findings), tuple(lexed.comments)), lexed, tuple(broken))
 
 
-def _read(source: Source, machine: Machine, lexed: Lexed, stack: Stack) -> list[Finding]:
-    """Run the machine to the end of the text, over all mistakes."""
+def _read(
+    source: Source, machine: Machine, lexed: Lexed, stack: Stack, advance: Run
+) -> tuple[list[Finding], list[tuple[int, int]]]:
+    """Run the machine to the end of the text, over all mistakes; what they are, and which tokens they cost."""
     tokens = lexed.tokens
     docs = find_docs(source.text, lexed.comments)
     findings: list[Finding] = []
+    broken: list[tuple[int, int]] = []
     stuck = -1
     at = 0
-    while (at := run(machine, stack, tokens, at, docs)) < len(tokens):
+    while (at := advance(machine, stack, tokens, at, docs)) < len(tokens):
         trouble = look(source, machine, stack, tokens, at)
+        begun = stack.line[0]
         is_deep = is_too_deep(stack)
         slip = too_deep(trouble) if is_deep else explain(trouble)
         # A second mistake at one place is a consequence of how the parse went on after the first.
@@ -91,10 +124,11 @@ def _read(source: Source, machine: Machine, lexed: Lexed, stack: Stack) -> list[
         else:
             stuck = at
             at = skip_declaration(trouble, stack) if is_deep else recover(trouble, stack, slip.intended)
+        broken.append((min(begun, trouble.first), max(at, trouble.at)))
         stack.line = (at, tuple(stack.states))
     if len(findings) > MAX_SYNTAX_FINDINGS:
         findings[-1] = _too_many(findings[-1].span)
-    return findings
+    return findings, broken
 
 
 def _too_large(source: Source, lexed: Lexed) -> Finding:
