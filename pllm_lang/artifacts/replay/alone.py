@@ -34,10 +34,11 @@ def alone(at: At, step: Step, number: int, said: Said, use: Alone) -> None:
     if at.shown or (said.component is not None and said.component.reveals):
         asks_revealed(at, step, said, operands, frozenset(use.parties))
     known = who_knows(at, operands)
+    lives: p.Lifetime = "weights" if all(held.lives == "weights" for held in operands) else "execution"
     for value, name, type_ in zip(step.results, use.results, types, strict=True):
         if name in at.names:
             raise at.refuse(f"`{name}` is made twice")
-        at.names[name] = at.values[value] = Held(name, type_, there, known)
+        at.names[name] = at.values[value] = Held(name, type_, there, known, lives=lives)
 
 
 def _does(at: At, step: Step, said: Said, parties: tuple[str, ...]) -> tuple[p.TensorType, ...]:
@@ -74,4 +75,4 @@ def embed(at: At, use: Embed) -> None:
         at.shown[use.name] = at.shown.pop(before.name)
     at.root[use.name] = at.root.get(before.name, before.name)
     type_ = p.TensorType(number, before.type.shape)
-    at.names[use.name] = Held(use.name, type_, p.Clear(use.parties), before.known)
+    at.names[use.name] = Held(use.name, type_, p.Clear(use.parties), before.known, lives=before.lives)

@@ -108,6 +108,11 @@ def _flow(use: AnyUse, seat: Seated | None) -> tuple[set[str], list[tuple[str, p
 def _by_parts(at: At, flow: list[Step], members: tuple[str, ...], proofs: Proofs) -> Fraction:
     """Every protocol by its own proof, each result exact, and nothing in the clear on the way but what is known or allowed."""
     coalition, total = set(members), Fraction(0)
+    if at.younger:
+        text = (
+            f"a protocol takes `{at.younger[0]}` to live longer than it does, and is no proof by itself here"
+        )
+        raise ReplayError("certificate.view", text, at.stage.name)
     known = {one.name for one in at.program.inputs if _gets(one.holding, coalition)}
     final = {one.name for one in at.program.outputs if _gets(one.holding, coalition)}
     distances: dict[int, Fraction] = {}

@@ -12,6 +12,7 @@ from math import prod
 
 import msgspec
 
+from pllm_lang.artifacts.lock_data import Alone, Embed, Program
 from pllm_lang.artifacts.replay.budget import PREPARATION, runs_of, tokens_of_budget, undetected_rows, whole
 from pllm_lang.artifacts.replay.refusal import need, told
 from pllm_lang.artifacts.replay.run import Run, names_of
@@ -93,31 +94,45 @@ def _needs(walked: Walked, experiment: Experiment, runs: list[Run]) -> list[Need
     texts = documents.protocols
     burnt = [_burnt(walked, text.component, run) for text, run in zip(texts, runs, strict=True)]
     for place, program in enumerate(documents.programs):
-        within = runs_of(place, len(documents.programs), experiment)
+        within, weights = runs_of(place, len(documents.programs), experiment), _weights_of(program)
         for use in program.runs:
-            key, roles = texts[use.protocol].component, dict(use.roles)
+            key, roles, given = texts[use.protocol].component, dict(use.roles), dict(use.inputs)
             for one in burnt[use.protocol]:
                 makers, about = (
                     frozenset(roles[role] for role in one.roles),
                     walked.every[use.step].results[0],
                 )
                 name = component_at(walked, key).name
-                made = Need(key, name, one.bundle, one.bits, about, one.of_weights, makers)
+                made = Need(key, name, one.bundle, one.bits, about, bool(one.made_of), makers)
                 want = needs.setdefault((key, one.bundle, one.bits), made)
                 want.count += one.units * use.times * within
                 want.makers &= makers
-                want.of_weights |= one.of_weights
+                want.of_weights |= bool(one.made_of)
+                text = f"`{one.bundle}` is made from a value that is there only when the plan runs"
+                _holds(weights.issuperset(given[operand] for operand in one.made_of), text, name)
     return list(needs.values())
 
 
+def _weights_of(program: Program) -> set[str]:
+    """What lives as long as the weights: they, and what parties work out by themselves of them alone."""
+    found = {given.name for given in program.inputs if given.lifetime == "weights"}
+    for use in program.uses:
+        if isinstance(use, Alone) and found.issuperset(use.inputs):
+            found.update(use.results)
+        elif isinstance(use, Embed) and use.value in found:
+            found.add(use.name)
+    return found
+
+
 class Burnt(msgspec.Struct, frozen=True):
-    """What one use of a protocol burns of a bundle, and the roles that hold a whole unit when it is made."""
+    """What one use of a protocol burns of a bundle, the roles that hold a whole unit when it is made, and the operands of which a
+    member is computed."""
 
     bundle: str
     bits: int
     units: int
     roles: frozenset[str]
-    of_weights: bool
+    made_of: tuple[str, ...]
 
 
 def _burnt(walked: Walked, component: str, run: Run) -> list[Burnt]:
@@ -129,7 +144,7 @@ def _burnt(walked: Walked, component: str, run: Run) -> list[Burnt]:
     same = [(one.name, one.unit) for one in found] == own
     _holds(same, "it burns other material than its record says", component)
     return [
-        Burnt(one.name, _ring_bits(one, run), _units(one, run), _makers(one, run), _of_weights(one, run))
+        Burnt(one.name, _ring_bits(one, run), _units(one, run), _makers(one, run), _made_of(one, run))
         for one in found
     ]
 
@@ -161,15 +176,15 @@ def _makers(bundle: p.Bundle, run: Run) -> frozenset[str]:
     return frozenset(together - {party.name for party in run.protocol.parties if party.ideal is not None})
 
 
-def _of_weights(bundle: p.Bundle, run: Run) -> bool:
-    """Whether a member is computed, on whatever way, from a value that lives as long as the weights."""
-    weights = {given.name for given in run.protocol.inputs if given.lifetime == "weights"}
+def _made_of(bundle: p.Bundle, run: Run) -> tuple[str, ...]:
+    """The operands of which a member is computed, on whatever way."""
     lines = [line for line in run.protocol.body if isinstance(line, p.Assign)]
     made, known = set(bundle.members), set[str]()
     while made - known:
         known |= made
         made |= {name for line in lines if line.target in known for name in names_of(line.value)}
-    return any(name.partition(".")[0] in weights for name in made)
+    read = {name.partition(".")[0] for name in made}
+    return tuple(given.name for given in run.protocol.inputs if given.name in read)
 
 
 # ---- a stock ----

@@ -77,19 +77,32 @@ def wires_of(at: At, use: Use, seat: Seated) -> list[Held]:
         held = at.names.get(given.get(one.name, ""))
         if held is None:
             raise at.refuse(f"`{given.get(one.name, '')}` is not there")
-        if held.type != one.type or LEVEL[held.lives] > LEVEL[one.lifetime] or not lies(wanted, held.holding):
+        there = lies(wanted, held.holding) or _everybody_has(wanted, held.holding, seat)
+        if held.type != one.type or not there:
             raise at.refuse(f"`{held.name}` does not lie as `{seat.text.name}` takes it to lie")
+        if LEVEL[held.lives] > LEVEL[one.lifetime]:
+            at.younger.append(held.name)
         if held.name not in at.root and isinstance(held.holding, p.Public):
-            at.root[held.name] = _public_root(at, held.name)
+            at.root[held.name] = _public_root(at, held)
         out.append(held)
     return out
 
 
-def _public_root(at: At, name: str) -> str:
-    """A public value in another ring is another name of it, `w'2` of `w`, where only one public value is called so."""
-    called = at.public.get(name.split("'", maxsplit=1)[0], [])
-    if name in called:
-        return name
+def _everybody_has(wanted: p.Holding, have: p.Holding, seat: Seated) -> bool:
+    """Public to a text is what all who take part in it have."""
+    if not (isinstance(wanted, p.Public) and isinstance(have, p.Clear)):
+        return False
+    return {*seat.roles.values()} <= {*have.parties}
+
+
+def _public_root(at: At, held: Held) -> str:
+    """A public value in another ring is another name of it, `w'2` of `w`, where only one public value is called so, and lives as
+    long."""
+    called = at.public.get(held.name.split("'", maxsplit=1)[0], [])
+    if held.name in called:
+        return held.name
     if len(called) != 1:
-        raise at.refuse(f"it is not clear which value `{name}` is")
+        raise at.refuse(f"it is not clear which value `{held.name}` is")
+    if held.lives != at.names[called[0]].lives:
+        raise at.refuse(f"`{held.name}` does not live as long as `{called[0]}`")
     return called[0]

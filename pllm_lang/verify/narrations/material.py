@@ -20,14 +20,15 @@ from pllm_lang.verify.budget import runs_of
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.under_way import IDEAL
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.protocol.compose import Instance
+from pllm_lang.verify.protocol.compose import Instance, lives_of
 from pllm_lang.verify.protocol.forms import names_of
 from pllm_lang.verify.protocol.prove import prove_protocol
+from pllm_lang.verify.protocol.scopes import LEVELS
 
 
 class Need(msgspec.Struct):
     """`providers` are the parties that hold a whole unit when it is made; `ring_bits` the widest ring in it; `of_weights`
-    says that it is made from the plan's weights; `key` is that of its component."""
+    says that it is made from the plan's weights, `of_others` from which other value; `key` is that of its component."""
 
     component: str
     bundle: str
@@ -38,6 +39,7 @@ class Need(msgspec.Struct):
     subject: int
     of_weights: bool
     key: str
+    of_others: str = ""
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -171,6 +173,11 @@ def _rings(stock: Stock) -> list[str]:
 def _bound(need: Need, stock: Stock, checkpoints: set[str]) -> Iterator[Obligation]:
     """Material that was made from weights serves those weights only."""
     name = stock.key.rsplit(".", 1)[-1]
+    if need.of_others:
+        text = f"`{need.bundle}` is made from `{need.of_others}`, which is there only when the plan runs, so no stock holds any"
+        help_ = "take a weight, what is worked out of weights alone, or a component whose material is drawn"
+        yield Obligation("material.binding", Verdict.UNPROVED, need.subject, text, "using", help=help_)
+        return
     if not need.of_weights:
         return
     if not stock.weights and not checkpoints:
@@ -275,18 +282,28 @@ def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
     """By component, bundle and ring, in order of first use: material of one ring is none of another."""
     found: dict[tuple[str, str, int], Need] = {}  # by key of the component
     for place, stage in enumerate(stages):
-        runs = runs_of(place, len(stages), experiment)
+        runs, lives = runs_of(place, len(stages), experiment), lives_of(stage.whole)
         for instance, made in zip(stage.whole.instances, stage.made, strict=True):
             for bundle, unit, count in burnt(instance.protocol) if made.key else ():
                 component, ring = instance.protocol.name, _ring_bits(bundle, instance.protocol)
                 key, providers = (made.key, bundle.name, ring), _providers(bundle, instance)
                 need = found.get(key)
+                operands = _operands_of(bundle, instance)
                 if need is None:
-                    bound = _of_weights(bundle, instance.protocol)
                     need = Need(
-                        component, bundle.name, unit, 0, ring, providers, made.subject, bound, made.key
+                        component,
+                        bundle.name,
+                        unit,
+                        0,
+                        ring,
+                        providers,
+                        made.subject,
+                        bool(operands),
+                        made.key,
                     )
                     found[key] = need
+                others = (value for value in operands if lives.get(value, LEVELS["execution"]) > LEVELS["weights"])
+                need.of_others = need.of_others or next(others, "").split("'", maxsplit=1)[0]
                 need.count += count * runs * made.times
                 need.providers &= providers
     return list(found.values())
@@ -309,18 +326,19 @@ def _ring_bits(bundle: p.Bundle, protocol: p.Protocol) -> int:
     return max(((ring.modulus - 1).bit_length() for ring in rings if isinstance(ring, p.Ring)), default=0)
 
 
-def _of_weights(bundle: p.Bundle, protocol: p.Protocol) -> bool:
-    """Whether a member is computed from an operand, in whatever lines: what is there before any request is a weight."""
+def _operands_of(bundle: p.Bundle, instance: Instance) -> list[str]:
+    """The values that a member is computed from, in whatever lines: what is there before any request are weights."""
     made: dict[str, set[str]] = {}
-    for st in protocol.body:
-        if isinstance(st, p.Assign) and st.phase == "offline":
+    for st in instance.protocol.body:
+        if isinstance(st, p.Assign):
             made.setdefault(st.target, set()).update(names_of(st.value))
     todo, seen = set(bundle.members), set[str]()
     while todo:
         name = todo.pop()
         seen.add(name)
         todo |= made.get(name, set()) - seen
-    return not {name.partition(".")[0] for name in seen}.isdisjoint(given.name for given in protocol.inputs)
+    read = {name.partition(".")[0] for name in seen}
+    return [value for name, value in instance.inputs if name in read]
 
 
 def _providers(bundle: p.Bundle, instance: Instance) -> frozenset[str]:

@@ -362,7 +362,7 @@ def embedded(stage: UnderWay, held: Held, type_: p.TensorType) -> Held:
     name = stage.unique(held.name)
     found = msgspec.structs.replace(held, name=name, type=type_)
     if isinstance(held.holding, p.Public):
-        stage.give(found, "weights")
+        stage.give(found, stage.inputs[held.name].lifetime)  # only what a stage begins with is public
     else:
         parties = tuple(sorted(parties_of(held.holding)))
         stage.add(local_instance(_residue(type_.number), [held], ((name, type_),), parties), Made(-1))

@@ -103,10 +103,12 @@ def _by_parts(
     fresh = {i.name for i in whole.inputs if i.fresh}
     uses = Counter(value for instance in whole.instances for _, value in instance.inputs)
     uses += Counter(o.name for o in whole.outputs) + Counter(again)
-    if any(instance.draws for instance in whole.instances) or not _fits(whole):
+    silent = _silent(whole)
+    lives = lives_of(whole, silent)
+    if any(instance.draws for instance in whole.instances) or not _fits(whole, lives):
         return False
-    silent = {id(one.protocol): one.protocol for one in whole.instances}  # equal protocols are mostly one
-    silent = {key: is_silent(protocol) for key, protocol in silent.items()}
+    if any(lives.get(first) != lives.get(last) for first, last in folds):
+        return False
     for instance in whole.instances:
         if silent[id(instance.protocol)]:
             continue
@@ -124,16 +126,33 @@ def _by_parts(
     return _nothing_on_the_way(whole, coalition, allowed, conditions, folds)
 
 
-def _fits(whole: Composition) -> bool:
+def _silent(whole: Composition) -> dict[int, bool]:
+    """Whether each protocol, by its identity, is one without messages; equal protocols are mostly one."""
+    protocols = {id(one.protocol): one.protocol for one in whole.instances}
+    return {key: is_silent(protocol) for key, protocol in protocols.items()}
+
+
+def lives_of(whole: Composition, silent: Mapping[int, bool] | None = None) -> dict[str, int]:
+    """How long each value lives (`LEVELS`): what parties work out by themselves as long as what they made it of."""
+    quiet = _silent(whole) if silent is None else silent
+    lives = {i.name: LEVELS[i.lifetime] for i in whole.inputs}
+    for instance in whole.instances:
+        level = LEVELS["execution"]
+        if quiet[id(instance.protocol)]:
+            level = max((lives.get(value, level) for _, value in instance.inputs), default=level)
+        lives.update((value, level) for _, value in instance.outputs)
+    return lives
+
+
+def _fits(whole: Composition, lives: Mapping[str, int]) -> bool:
     """Every value is where its instance takes it to be, and lives as long as the instance takes it to
     live."""
     holdings = {i.name: i.holding for i in whole.inputs}
-    lives = {i.name: LEVELS[i.lifetime] for i in whole.inputs}
     for instance in whole.instances:
         roles, wired = dict(instance.roles), dict(instance.inputs)
         for given in instance.protocol.inputs:
             value = wired.get(given.name, "")
-            if value not in holdings or not _is_at(placed(given.holding, roles), holdings[value]):
+            if value not in holdings or not _is_at(placed(given.holding, roles), holdings[value], roles):
                 return False
             if lives.get(value, LEVELS["execution"]) > LEVELS[given.lifetime]:
                 return False
@@ -142,10 +161,13 @@ def _fits(whole: Composition) -> bool:
     return True
 
 
-def _is_at(wanted: ir.Holding, have: ir.Holding) -> bool:
+def _is_at(wanted: ir.Holding, have: ir.Holding, roles: Mapping[str, str]) -> bool:
+    """Public to a protocol is what everybody who takes part has."""
     match wanted, have:
         case _, ir.Public():
             return not isinstance(wanted, ir.Shared)
+        case ir.Public(), ir.Clear():
+            return set(roles.values()) <= set(have.parties)
         case ir.Clear(), ir.Clear():
             return set(wanted.parties) <= set(have.parties)
         case ir.Shared(), ir.Shared():
