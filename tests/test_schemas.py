@@ -39,6 +39,18 @@ component double = "a/double" {
 }
 """
 
+ROW = """pllm 1
+
+import std.formats [fx64_18]
+import std.published_functions [shaft_bolt_gelu]
+
+plan row {
+  input x: fx64_18[4] from client where abs(x) <= 30
+  y = gelu(x) using shaft_bolt_gelu
+  output y
+}
+"""
+
 OUTPUTS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "check a refused plan": ("check", (REFUSED,), "pllm.lang.findings.v1"),
     "check an accepted plan": ("check", (PRIVATE,), "pllm.lang.findings.v1"),
@@ -50,6 +62,9 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "coverage of a config": ("coverage", ("config.json",), "pllm.lang.coverage.v1"),
     "cost": ("cost", (PRIVATE + ":gated_mlp",), "pllm.lang.cost.v1"),
     "capabilities": ("capabilities", (), "pllm.lang.capabilities.v1"),
+    "audit a method": ("audit", ("exp_limit",), "pllm.lang.audit.v1"),
+    "audit a method without a formula": ("audit", ("crypten_softmax",), "pllm.lang.audit.v1"),
+    "audit a plan": ("audit", ("row.pllm",), "pllm.lang.audit.v1"),
     "export an experiment": ("export", ("two.pllm",), "pllm.experiment.v2"),
     "replay": ("replay", ("lock.json",), "pllm.lang.replay.v1"),
     "replay of half a lock": ("replay", ("half.json",), "pllm.lang.replay.v1"),
@@ -74,6 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "broken.pllm").write_text("pllm 1\n\nplan p {\n  x == 3\n}\n")
     (found / "protocol.pllm").write_text(PROTOCOL)
     (found / "two.json").write_text(json.dumps(SPEC))
+    (found / "row.pllm").write_text(ROW)
     assert pllm(found, "import", "two.json", "-o", "two.pllm").returncode == 0
     for plan, lock in (("first_look.pllm:gated_mlp", "lock.json"), ("llama_block.pllm", "other.json")):
         assert pllm(found, "compile", str(EXAMPLES / plan), "-o", lock).returncode == 0

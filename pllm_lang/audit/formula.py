@@ -8,54 +8,79 @@ evaluator but the enclosures of `exact`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
+from pllm_lang.audit import grid
+from pllm_lang.audit.grid import Span
+from pllm_lang.catalog.environment import Env
+from pllm_lang.catalog.evaluate import exact_term
 from pllm_lang.catalog.expr import Apply, Expr, Num, Ref
 from pllm_lang.catalog.facts import Exact, Interval
-from pllm_lang.exact import enclose, interval
-from pllm_lang.exact.number import exact, round_down, round_up
+from pllm_lang.exact import interval
+from pllm_lang.exact.number import MAX_BITS, exact
 
 
 class Piece(NamedTuple):
     """The range of a formula over a piece, and of its slope; None where the slope is unknown: at a jump, or a corner of a root."""
 
-    range: Interval
-    slope: Interval | None
+    range: Span
+    slope: Span | None
 
 
-Formula = Callable[[Interval], "Piece | None"]
+Formula = Callable[[Span], "Piece | None"]
 """A formula over a piece; None where it is unknown, such as a quotient by zero."""
 
-BITS = 48
-"""Bits that the ends of a range keep: far more than the 2 % to which the ends of a search agree."""
-FLAT = interval.point(0)
+FLAT = grid.ZERO
+
+
+class Enclosed(NamedTuple):
+    """A `Piece` in exact numbers."""
+
+    range: Interval
+    slope: Interval | None
 
 
 class NotOfOneEntryError(Exception):
     """The formula calls what is no function of one entry."""
 
 
+def enclosed(expr: Expr, name: str, x: Interval) -> Enclosed | None:
+    """`expr` as a function of `name`, over `x`. Raises NotOfOneEntryError."""
+    found = formula(expr, name, {})(grid.spanned(x))
+    if found is None:
+        return None
+    return Enclosed(
+        grid.interval_of(found.range), None if found.slope is None else grid.interval_of(found.slope)
+    )
+
+
 def formula(expr: Expr, name: str, given: Mapping[str, Exact]) -> Formula:
     """`expr` as a function of `name`. Raises NotOfOneEntryError."""
     match expr:
         case Num(value=text):
-            return _constant(interval.point(exact(text)))
+            return _constant(grid.spanned(interval.point(exact(text))))
         case Ref(name="pi"):
-            return _constant(enclose.pi())
+            return _constant(grid.pi())
         case Ref(name=known) if known == name:
-            return lambda x: Piece(x, interval.point(1))
+            return lambda x: Piece(x, grid.ONE)
         case Ref(name=known) if known in given:
-            return _constant(interval.point(given[known]))
+            return _constant(grid.spanned(interval.point(given[known])))
         case Apply(fn="where", args=(Apply(fn=test, args=(left, right)), yes, no)) if test in TESTS:
             parts = [formula(part, name, given) for part in (left, right, yes, no)]
             return _chosen(TESTS[test], *parts)
-        case Apply(fn="^", args=(base, Num(value=text))) if text.isdigit():
-            return _power(formula(base, name, given), int(text))
+        case Apply(fn="^", args=(base, exponent)) if (times := _whole(exponent, given)) is not None:
+            return _power(formula(base, name, given), times)
         case Apply(fn=called, args=args, named=()) if (found := _operation(called, len(args))) is not None:
             return _applied(found, [formula(arg, name, given) for arg in args])
         case _:
             raise NotOfOneEntryError
+
+
+def _whole(exponent: Expr, given: Mapping[str, Exact]) -> int | None:
+    """A constant exponent that is a whole number, 0 or more."""
+    found = exact_term(exponent, Env(exact=dict(given)))
+    return found if isinstance(found, int) and found >= 0 else None
 
 
 def _operation(called: str, n_args: int) -> Operation | None:
@@ -64,57 +89,56 @@ def _operation(called: str, n_args: int) -> Operation | None:
     return OPERATIONS.get((short, n_args))
 
 
-def _constant(value: Interval) -> Formula:
-    piece = Piece(value, FLAT)
-    return lambda _x: piece
+def _constant(value: Span) -> Formula:
+    return partial(_same, Piece(value, FLAT))
+
+
+def _same(piece: Piece | None, _x: Span) -> Piece | None:
+    return piece
 
 
 def _applied(operation: Operation, parts: list[Formula]) -> Formula:
-    def run(x: Interval) -> Piece | None:
-        values: list[Piece] = []
-        for part in parts:
-            value = part(x)
-            if value is None:
-                return None
-            values.append(value)
-        found = operation(*values)
-        return None if found is None else _short(found)
+    """What is made of constants alone is one, worked out here."""
+    if all(isinstance(part, partial) for part in parts):
+        pieces = [part(grid.ZERO) for part in parts]
+        return partial(_same, None if None in pieces else operation(*pieces))
+    if len(parts) == 1:
+        (only,) = parts
+        return lambda x: None if (a := only(x)) is None else operation(a)
+    first, second = parts
+
+    def run(x: Span) -> Piece | None:
+        a = first(x)
+        b = None if a is None else second(x)
+        return None if b is None else operation(a, b)
 
     return run
-
-
-def _short(piece: Piece) -> Piece:
-    return Piece(_outward(piece.range), None if piece.slope is None else _outward(piece.slope))
-
-
-def _outward(x: Interval) -> Interval:
-    return Interval(round_down(x.low, BITS), round_up(x.high, BITS))
 
 
 # ---- arithmetic --------------------------------------------------------------------------------------
 
 
-def _times(x: Interval | None, y: Interval | None) -> Interval | None:
+def _times(x: Span | None, y: Span | None) -> Span | None:
     """A product of slopes and factors; what is flat stays flat beside what is unknown."""
     if FLAT in (x, y):
         return FLAT
-    return None if x is None or y is None else interval.mul(x, y)
+    return None if x is None or y is None else grid.mul(x, y)
 
 
-def _plus(x: Interval | None, y: Interval | None) -> Interval | None:
-    return None if x is None or y is None else interval.add(x, y)
+def _plus(x: Span | None, y: Span | None) -> Span | None:
+    return None if x is None or y is None else grid.add(x, y)
 
 
-def _minus(x: Interval | None) -> Interval | None:
-    return None if x is None else interval.neg(x)
+def _minus(x: Span | None) -> Span | None:
+    return None if x is None else grid.neg(x)
 
 
 def _add(a: Piece, b: Piece) -> Piece:
-    return Piece(interval.add(a.range, b.range), _plus(a.slope, b.slope))
+    return Piece(grid.add(a.range, b.range), _plus(a.slope, b.slope))
 
 
 def _neg(a: Piece) -> Piece:
-    return Piece(interval.neg(a.range), _minus(a.slope))
+    return Piece(grid.neg(a.range), _minus(a.slope))
 
 
 def _sub(a: Piece, b: Piece) -> Piece:
@@ -123,73 +147,54 @@ def _sub(a: Piece, b: Piece) -> Piece:
 
 def _mul(a: Piece, b: Piece) -> Piece:
     slope = _plus(_times(a.slope, b.range), _times(a.range, b.slope))
-    return Piece(interval.mul(a.range, b.range), slope)
+    return Piece(grid.mul(a.range, b.range), slope)
 
 
 def _div(a: Piece, b: Piece) -> Piece | None:
-    under = interval.div(interval.point(1), b.range)
+    under = grid.inverse(b.range)
     if under is None:
         return None
-    slope = _minus(_times(interval.mul(under, under), b.slope))
+    slope = _minus(_times(grid.square(under), b.slope))
     return _mul(a, Piece(under, slope))
 
 
 def _power(base: Formula, exponent: int) -> Formula:
-    """Squared again and again, shortened between: an end to the 1,024th power is no number of 50,000 bits."""
-
-    def run(x: Interval) -> Piece | None:
+    def run(x: Span) -> Piece | None:
         piece = base(x)
-        if piece is None:
+        if piece is None or exponent * grid.bits(piece.range) > MAX_BITS:
             return None
         if exponent == 0:
-            return Piece(interval.point(1), FLAT)
-        below = _whole_power(piece.range, exponent - 1)
-        slope = _times(interval.scale(below, exponent), piece.slope)
-        return _short(Piece(_whole_power(piece.range, exponent), slope))
+            return Piece(grid.ONE, FLAT)
+        below = grid.power(piece.range, exponent - 1)
+        slope = _times(grid.scale(below, exponent), piece.slope)
+        return Piece(grid.power(piece.range, exponent), slope)
 
     return run
-
-
-def _whole_power(x: Interval, exponent: int) -> Interval:
-    """Tight: an even power of a piece is one of its sizes, an odd one increases."""
-    if exponent % 2 == 0:
-        x = interval.absolute(x)
-    return Interval(_end_power(x.low, exponent, up=False), _end_power(x.high, exponent, up=True))
-
-
-def _end_power(x: Exact, exponent: int, *, up: bool) -> Exact:
-    """`x^exponent` rounded in one direction; of a negative `x` the exponent is odd."""
-    if x < 0:
-        return -_end_power(-x, exponent, up=not up)
-    rounded = round_up if up else round_down
-    found: Exact = 1
-    while exponent:
-        if exponent % 2:
-            found = rounded(found * x, BITS)
-        x, exponent = rounded(x * x, BITS), exponent // 2
-    return found
 
 
 # ---- corners and jumps -------------------------------------------------------------------------------
 
 
 def _abs(a: Piece) -> Piece:
-    found = interval.absolute(a.range)
-    if a.range.low >= 0:
+    found = grid.absolute(a.range)
+    if a.range[0] >= 0:
         return Piece(found, a.slope)
-    if a.range.high <= 0:
+    if a.range[1] <= 0:
         return Piece(found, _minus(a.slope))
-    return Piece(found, None if a.slope is None else interval.symmetric(interval.magnitude(a.slope)))
+    if a.slope is None:
+        return Piece(found, None)
+    most = grid.magnitude(a.slope)
+    return Piece(found, (-most, most))
 
 
 def _max(a: Piece, b: Piece) -> Piece:
     """A corner has a slope between those of both sides, and that bounds how far the function moves."""
-    found = interval.maximum(a.range, b.range)
-    if a.range.low >= b.range.high:
+    found = max(a.range[0], b.range[0]), max(a.range[1], b.range[1])
+    if a.range[0] >= b.range[1]:
         return Piece(found, a.slope)
-    if b.range.low >= a.range.high:
+    if b.range[0] >= a.range[1]:
         return Piece(found, b.slope)
-    return Piece(found, None if a.slope is None or b.slope is None else interval.hull(a.slope, b.slope))
+    return Piece(found, None if a.slope is None or b.slope is None else grid.hull(a.slope, b.slope))
 
 
 def _min(a: Piece, b: Piece) -> Piece:
@@ -197,19 +202,19 @@ def _min(a: Piece, b: Piece) -> Piece:
 
 
 def _floor(a: Piece) -> Piece:
-    low, high = a.range.low // 1, a.range.high // 1
-    return Piece(Interval(low, high), FLAT if low == high else None)
+    low, high = grid.whole(a.range)
+    return Piece((low, high), FLAT if low == high else None)
 
 
-def _less(x: Interval, y: Interval) -> bool | None:
-    return True if x.high < y.low else False if x.low >= y.high else None
+def _less(x: Span, y: Span) -> bool | None:
+    return True if x[1] < y[0] else False if x[0] >= y[1] else None
 
 
-def _at_most(x: Interval, y: Interval) -> bool | None:
-    return True if x.high <= y.low else False if x.low > y.high else None
+def _at_most(x: Span, y: Span) -> bool | None:
+    return True if x[1] <= y[0] else False if x[0] > y[1] else None
 
 
-Test = Callable[[Interval, Interval], "bool | None"]
+Test = Callable[[Span, Span], "bool | None"]
 TESTS: dict[str, Test] = {
     "<": _less,
     "<=": _at_most,
@@ -219,15 +224,13 @@ TESTS: dict[str, Test] = {
 
 
 def _chosen(test: Test, left: Formula, right: Formula, yes: Formula, no: Formula) -> Formula:
-    def run(x: Interval) -> Piece | None:
+    def run(x: Span) -> Piece | None:
         a, b = left(x), right(x)
         found = None if a is None or b is None else test(a.range, b.range)
         if found is not None:
             return yes(x) if found else no(x)
         first, second = yes(x), no(x)
-        return (
-            None if first is None or second is None else Piece(interval.hull(first.range, second.range), None)
-        )
+        return None if first is None or second is None else Piece(grid.hull(first.range, second.range), None)
 
     return run
 
@@ -235,57 +238,49 @@ def _chosen(test: Test, left: Formula, right: Formula, yes: Formula, no: Formula
 # ---- functions ---------------------------------------------------------------------------------------
 
 
-def _increasing(function: Callable[[Exact, int], Interval | None], x: Interval) -> Interval | None:
-    below = function(x.low, BITS)
-    above = below if x.low == x.high else function(x.high, BITS)
-    return None if below is None or above is None else Interval(below.low, above.high)
-
-
 def _exp(a: Piece) -> Piece | None:
-    found = _increasing(enclose.exp, a.range)
+    found = grid.exp(a.range)
     return None if found is None else Piece(found, _times(found, a.slope))
 
 
 def _tanh(a: Piece) -> Piece | None:
-    """The slope is 1 - tanh^2."""
-    found = _increasing(enclose.tanh, a.range)
-    if found is None:
+    """The slope is 1 - tanh^2 = 4 e / (1 + e)^2 with e = exp(-2 |x|): it grows with e, and far out it is known to many digits
+    where a difference of numbers near 1 would have none."""
+    found, e = grid.tanh(a.range), grid.exp(grid.neg(grid.scale(grid.absolute(a.range), 2)))
+    if found is None or e is None:
         return None
-    return Piece(found, _times(interval.sub(interval.point(1), interval.square(found)), a.slope))
+    low, high = (
+        _times(grid.scale(end, 4), grid.inverse(grid.square(grid.add(grid.ONE, end))))
+        for end in ((e[0], e[0]), (e[1], e[1]))
+    )
+    fall = None if low is None or high is None else (low[0], high[1])
+    return Piece(found, _times(fall, a.slope))
 
 
 def _erf(a: Piece) -> Piece | None:
     """The slope is 2 / sqrt(pi) * exp(-x^2)."""
-    found = _increasing(enclose.erf, a.range)
-    fall = _increasing(enclose.exp, interval.neg(interval.square(a.range)))
-    root = interval.sqrt(enclose.pi())
-    factor = None if root is None else interval.div(interval.point(2), root)
-    if found is None:
-        return None
-    return Piece(found, _times(_times(factor, fall), a.slope))
+    found, fall = grid.erf(a.range), grid.exp(grid.neg(grid.square(a.range)))
+    return None if found is None else Piece(found, _times(_times(TWO_OVER_ROOT_PI, fall), a.slope))
+
+
+_ROOT_PI = grid.sqrt(grid.pi())
+TWO_OVER_ROOT_PI = None if _ROOT_PI is None else _times(grid.TWO, grid.inverse(_ROOT_PI))
 
 
 def _sqrt(a: Piece) -> Piece | None:
     """The slope is 1 / (2 sqrt(x))."""
-    found = interval.sqrt(a.range)
+    found = grid.sqrt(a.range)
     if found is None:
         return None
-    return Piece(found, _times(interval.div(interval.point(Fraction(1, 2)), found), a.slope))
-
-
-def _wave(function: Callable[[Exact, int], Interval], x: Interval) -> Interval:
-    """A sine or cosine moves by at most what its operand moves, and stays within -1 and 1."""
-    middle, reach = Fraction(x.low + x.high) / 2, Fraction(x.high - x.low) / 2
-    found = function(middle, BITS)
-    return Interval(max(-1, found.low - reach), min(1, found.high + reach))
+    return Piece(found, _times(_times(grid.HALF, grid.inverse(found)), a.slope))
 
 
 def _sin(a: Piece) -> Piece:
-    return Piece(_wave(enclose.sin, a.range), _times(_wave(enclose.cos, a.range), a.slope))
+    return Piece(grid.sin(a.range), _times(grid.cos(a.range), a.slope))
 
 
 def _cos(a: Piece) -> Piece:
-    return Piece(_wave(enclose.cos, a.range), _minus(_times(_wave(enclose.sin, a.range), a.slope)))
+    return Piece(grid.cos(a.range), _minus(_times(grid.sin(a.range), a.slope)))
 
 
 Operation = Callable[..., "Piece | None"]

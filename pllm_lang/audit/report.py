@@ -6,20 +6,20 @@ with the ends that were derived, its defects with whether they apply, and what a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from pllm_lang.audit.derive import FIELD, Derived, defaults, derive
-from pllm_lang.catalog.apply import claim
+from pllm_lang.audit.derive import FIELD, Derived, cases, derive
+from pllm_lang.catalog.apply import Claim, claim
 from pllm_lang.catalog.environment import Env
 from pllm_lang.catalog.evaluate import exact_term, holds
 from pllm_lang.catalog.expr import Expr, ListOf, MapOf, Num, Text
 from pllm_lang.catalog.library import Library
-from pllm_lang.catalog.records import Component, Format, Operator
-from pllm_lang.exact.number import exact
+from pllm_lang.catalog.records import Clause, Component, Format, Operator
+from pllm_lang.exact.number import Exact, exact
 from pllm_lang.verify.check import PlanReport
 from pllm_lang.verify.hosting import defects_of
 from pllm_lang.verify.releases import in_versions
@@ -32,12 +32,14 @@ FINE = Format("fine", "fixed", low="-1", high="1", frac=200)
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """A bound or a claim of a record, and how it compares with what was derived for `operator`."""
+    """A bound or a claim of a record, and how it compares with what was derived for `operator` and the parameters `given`, of
+    which the formula reads more than one value."""
 
     text: str
     operator: str
     outcome: Outcome
     derived: Derived | None = None
+    given: tuple[tuple[str, Exact], ...] = ()
 
 
 class Against(msgspec.Struct, frozen=True):
@@ -75,13 +77,13 @@ def audited(
 ) -> Audited:
     """`envs` are those of the steps that use it; without any, a defect counts unless its version excludes it."""
     operators = [found for key in component.implements if (found := library.operator(key)) is not None]
-    derived = {one.name: derive(component, one) for one in operators} if FIELD in component.fields else {}
+    derived = tuple(_derived(component, operators)) if FIELD in component.fields else ()
     fields, given = component.fields, [*envs]
     return Audited(
         component,
         tuple(one.name for one in operators),
         tuple(_domain(component)),
-        tuple(_bounds(component, operators, derived)),
+        tuple(_bounds(component, derived)),
         tuple(_claims(component, derived)),
         tuple(Against(_told(defect), _applies(defect, component, given)) for defect in defects_of(fields)),
         component.rests_on,
@@ -129,36 +131,71 @@ def _domain(component: Component) -> Iterator[str]:
         yield term_text(clause.expr) + (f": {clause.reason}" if clause.reason else "")
 
 
-def _bounds(
-    component: Component, operators: Iterable[Operator], derived: dict[str, Derived | None]
-) -> Iterator[Stated]:
-    for clause in component.ensures:
-        read = claim(clause)
-        if read is None or read.slot != "error":
-            continue
-        text, by = term_text(clause.expr), [(one, derived.get(one.name)) for one in operators]
-        if not any(found for _, found in by):
-            yield Stated(text, "", "not derived")
-        for operator, found in by:
+class Case(NamedTuple):
+    """What was derived of one operator with one choice of parameters; `told` are those that the record leaves a choice of, and
+    `limits` the errors that its bounds state."""
+
+    operator: Operator
+    told: tuple[tuple[str, Exact], ...]
+    limits: tuple[Exact | None, ...]
+    found: Derived
+
+
+def _derived(component: Component, operators: Iterable[Operator]) -> Iterator[Case]:
+    chosen, claimed = cases(component), [limit for _, limit in _claimed(component)]
+    several = [name for name in chosen[0] if len({one[name] for one in chosen}) > 1]
+    for operator in operators:
+        for given in chosen:
+            limits = tuple(_limit(read.bound, operator, given) for _, read in _errors(component))
+            asked = [limit for limit in (*limits, *claimed) if limit is not None]
+            found = derive(component, operator, given, asked)
             if found is not None:
-                names = [spec.name for spec in (*operator.operands, *operator.results)]
-                env = Env(exact=defaults(component.params), formats=dict.fromkeys(names, FINE))
-                yield Stated(text, operator.name, _compared(exact_term(read.bound, env), found), found)
+                yield Case(operator, tuple((name, given[name]) for name in several), limits, found)
 
 
-def _claims(component: Component, derived: dict[str, Derived | None]) -> Iterator[Stated]:
+def _errors(component: Component) -> list[tuple[Clause, Claim]]:
+    """The bounds that a record states of its error."""
+    read = [(clause, claim(clause)) for clause in component.ensures]
+    return [(clause, found) for clause, found in read if found is not None and found.slot == "error"]
+
+
+def _limit(bound: Expr, operator: Operator, given: Mapping[str, Exact]) -> Exact | None:
+    """A bound on a grid that is as fine as no bound notices."""
+    names = [spec.name for spec in (*operator.operands, *operator.results)]
+    return exact_term(bound, Env(exact=dict(given), formats=dict.fromkeys(names, FINE)))
+
+
+def _bounds(component: Component, derived: Sequence[Case]) -> Iterator[Stated]:
+    for place, (clause, _) in enumerate(_errors(component)):
+        text = term_text(clause.expr)
+        if not derived:
+            yield Stated(text, "", "not derived")
+        for one in derived:
+            outcome = _compared(one.limits[place], one.found)
+            yield Stated(text, one.operator.name, outcome, one.found, one.told)
+
+
+def _claims(component: Component, derived: Sequence[Case]) -> Iterator[Stated]:
+    for text, limit in _claimed(component):
+        if limit is None or not derived:
+            yield Stated(text, "", "not derived")
+            continue
+        first = derived[0]
+        yield Stated(text, first.operator.name, _compared(limit, first.found), first.found, first.told)
+
+
+def _claimed(component: Component) -> Iterator[tuple[str, Fraction | None]]:
+    """What the authors claim, with the largest error that they may have rounded to it; None where it is of something else."""
     listed = component.fields.get("claims")
     for name, value in listed.entries if isinstance(listed, MapOf) else ():
-        text = f"{name} {term_text(value)}"
-        found = next((one for one in derived.values() if one is not None), None)
-        if name != "error" or found is None or not isinstance(value, Num):
-            yield Stated(text, "", "not derived")
-            continue
-        number = Fraction(exact(value.value))
-        yield Stated(text, next(iter(derived)), _compared(number + _last_digit(number) / 2, found), found)
+        number = Fraction(exact(value.value)) if name == "error" and isinstance(value, Num) else None
+        yield (
+            f"{name} {term_text(value)}",
+            None if number is None else number + _last_digit(number) / 2,
+        )
 
 
-def _compared(limit: Fraction | int | None, found: Derived) -> Outcome:
+def _compared(limit: Exact | None, found: Derived) -> Outcome:
     if limit is None:
         return "not derived"
     return "met" if found.high <= limit else "not met" if found.low > limit else "not decided"

@@ -62,7 +62,8 @@ def _stated(one: Stated) -> str:
     text = RATIO.sub(lambda found: _as_decimal(found[0]), one.text)
     if one.derived is None:
         return f"{text} (not derived: the record has no formula for it)"
-    return f"{text}: {one.outcome}; its formula of {one.operator} is off by {_ends(one.derived)}"
+    given = "".join(f" with {name} {shown(value)}" for name, value in one.given)
+    return f"{text}: {one.outcome}; its formula of {one.operator}{given} is off by {_ends(one.derived)}"
 
 
 RATIO = re.compile(r"\b\d+/\d+\b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pllm_lang.audit.derive import Derived, derive
-from pllm_lang.audit.formula import formula
+from pllm_lang.audit.formula import enclosed
 from pllm_lang.catalog.load import open_project
 from pllm_lang.catalog.records import Component
 from pllm_lang.exact.number import Interval
@@ -25,7 +26,9 @@ METHOD = """component method = "test/method" {
 """
 
 
-def derived(means: str, computes: str, domain: str = "max_abs(x) <= 1") -> Derived | None:
+def derived(
+    means: str, computes: str, domain: str = "max_abs(x) <= 1", limits: Sequence[Fraction] = ()
+) -> Derived | None:
     text = "pllm 1\n\n" + OPERATOR % means + "\n" + METHOD % (domain, computes)
     opened = open_project(["plan.pllm"], "/nowhere", {"plan.pllm": text})
     assert not opened.findings, opened.findings
@@ -36,7 +39,7 @@ def derived(means: str, computes: str, domain: str = "max_abs(x) <= 1") -> Deriv
     )
     operator = opened.library.operator(component.implements[0])
     assert operator is not None
-    return derive(component, operator)
+    return derive(component, operator, None, limits)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +108,42 @@ def test_what_cannot_be_derived_is_not_guessed(computes: str, domain: str) -> No
     assert derived("x", computes, domain) is None
 
 
+def test_a_limit_between_both_ends_is_decided() -> None:
+    """max |x^2 - x| on 0 to 1 is a quarter: a limit just above it is met, one just below is not."""
+    for limit, met in ((Fraction(2501, 10_000), True), (Fraction(2499, 10_000), False)):
+        found = derived("x^2", "x", "min(x) >= 0 and max(x) <= 1", (limit,))
+        assert found is not None
+        assert (found.high <= limit, found.low > limit) == (met, not met)
+
+
+def test_a_limit_that_is_the_difference_itself_ends_the_search() -> None:
+    found = derived("exp(x)", "0", "min(x) >= -2 and max(x) <= 0", (Fraction(1),))
+    assert found is not None
+    assert found.low <= 1 <= found.high
+
+
+@pytest.mark.parametrize(
+    ("limit", "domain"),
+    [
+        ("2^(20 - fraction_bits(x))", Interval(-256, 256)),
+        ("2^(fraction_bits(x) - 20)", None),  # rises: no end holds for all formats
+        ("2^(20 + fraction_bits(x))", None),
+        ("0.5^(20 - fraction_bits(x))", None),
+        ("20 - fraction_bits(x)", Interval(-8, 8)),
+    ],
+)
+def test_an_end_that_depends_on_the_format(limit: str, domain: Interval | None) -> None:
+    found = derived("x", "x + 1", f'max_abs(x) <= {limit} else "a"\n  requires fraction_bits(x) >= 12')
+    assert (found.domain if found else None) == domain
+
+
+@pytest.mark.parametrize(
+    "computes", ["(x^4096)^4096", "((x + 2)^8000)^8000", "exp(exp(exp(x + 9)))", "x^100000000000"]
+)
+def test_numbers_without_end_are_unknown_not_worked_out(computes: str) -> None:
+    assert derived("x", computes, "min(x) >= 2 and max(x) <= 3") is None
+
+
 SLOPES = [
     "x^3 - 2 * x",
     "exp(x)",
@@ -128,9 +167,11 @@ def test_a_slope_bounds_how_far_a_formula_moves(text: str, n: int) -> None:
         opened.library.operator(k) for k in opened.library.keys("operator") if k.endswith(".target")
     )
     assert operator is not None
-    run = formula(operator.means[0].expr, "x", {})
     low, high = Fraction(n, 8), Fraction(n + 1, 8)
-    whole, first, last = run(Interval(low, high)), run(Interval(low, low)), run(Interval(high, high))
+    whole, first, last = (
+        enclosed(operator.means[0].expr, "x", Interval(*ends))
+        for ends in ((low, high), (low, low), (high, high))
+    )
     assert whole is not None
     assert first is not None
     assert last is not None

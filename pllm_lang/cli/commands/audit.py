@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -19,48 +20,48 @@ if TYPE_CHECKING:
 
 @click.command(short_help="What published methods claim, derived again, and their defects.")
 @click.argument("target", metavar="[FILE[:NAME]|METHOD]", required=False)
-def command(target: str | None) -> int:
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(target: str | None, format_: str) -> int:
     """Audit the published methods that a plan rests on, or one METHOD of the library by its name or id; without an argument
     every method of the library that names a source.
 
     A record's bound on its error is compared with what its own formula gives: the largest difference from its operator over
-    its domain, enclosed; that takes up to some seconds a method.
+    its domain, enclosed; that takes up to a few seconds a method.
 
     The exit status is 1 where a bound or claim is not met, or a known defect may apply.
     """
-    from pllm_lang.audit.text import summary
+    from pllm_lang.audit.document import document
+    from pllm_lang.audit.text import as_text, summary
 
+    text = format_ == "text"
     try:
-        name, audited = _audited(target)
+        name, found = _audited(target)
+        audited: list[Audited] = []
+        for one in found:
+            if text:
+                click.echo(as_text(one) + "\n")  # as soon as it is done
+            audited.append(one)
     except NotGivenError as problem:
         click.echo(str(problem), err=True)
         return problem.status
-    click.echo(summary(name, audited))
+    click.echo(summary(name, audited) if text else document(name, audited))
     return FOUND_NOTHING if all(one.good for one in audited) else FOUND_SOMETHING
 
 
-def _audited(target: str | None) -> tuple[str, list[Audited]]:
-    """What is audited, each told as soon as it is done. Raises NoSuchPlanError."""
+def _audited(target: str | None) -> tuple[str, Iterator[Audited]]:
+    """What is asked for, by name, and what is audited of it, one after another. Raises NotGivenError."""
     from pllm_lang.audit.report import audited, audited_library, audited_plan
-    from pllm_lang.audit.text import as_text
     from pllm_lang.catalog.load import shipped_library
 
     if target is None:
-        name, found = "the library", audited_library(shipped_library())
-    elif _is_file(target):
+        return "the library", audited_library(shipped_library())
+    if _is_file(target):
         path, wanted = split_target(target)
         checked = checked_file(path)
         report = chosen(checked, path, wanted)
-        name, found = report.name, iter(audited_plan(report, checked.opened.library))
-    else:
-        library = shipped_library()
-        component = _method(target)
-        name, found = component.name, iter([audited(component, library)])
-    told: list[Audited] = []
-    for one in found:
-        click.echo(as_text(one) + "\n")
-        told.append(one)
-    return name, told
+        return report.name, iter(audited_plan(report, checked.opened.library))
+    component = _method(target)
+    return component.name, iter([audited(component, shipped_library())])
 
 
 def _is_file(target: str) -> bool:
