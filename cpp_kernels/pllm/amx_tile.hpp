@@ -50,13 +50,18 @@ void store_sums(const SumTiles& sums) {
   PLLM_TILE_STORE(3, sums.at[3], panel_step);
 }
 
-const std::int8_t* fetch(const std::int8_t* ahead, long lines) {
-  for (long line = 0; line < lines; ++line) __builtin_prefetch(ahead + line * 64);
-  return ahead + lines * 64;
-}
+// A share of the next chunk, in some turns with each tile of weights.
+struct Fetching {
+  Ahead ahead;
+  long turns;
+
+  void take_turns() {
+    for (long turn = 0; turn < turns; ++turn) ahead.take_turn();
+  }
+};
 
 // 32 digit rows and half the panel: every tile that is loaded is used twice.
-const std::int8_t* square(const Strip& strip, long row, long output, const std::int8_t* ahead) {
+void square(const Strip& strip, long row, long output, Fetching& fetching) {
   std::int32_t* target = strip.sums + row * panel + output;
   const SumTiles sums{{target, target + 16, target + 16 * panel, target + 16 * panel + 16}};
   const Digit* digits = strip.digits + row * strip.stride;
@@ -73,14 +78,13 @@ const std::int8_t* square(const Strip& strip, long row, long output, const std::
     PLLM_TILE_DOT(1, 4, 7);
     PLLM_TILE_DOT(2, 5, 6);
     PLLM_TILE_DOT(3, 5, 7);
-    ahead = fetch(ahead, strip.pace);
+    fetching.take_turns();
   }
   store_sums(sums);
-  return ahead;
 }
 
 // 16 digit rows and the whole panel.
-const std::int8_t* flat(const Strip& strip, long row, const std::int8_t* ahead) {
+void flat(const Strip& strip, long row, Fetching& fetching) {
   std::int32_t* target = strip.sums + row * panel;
   const SumTiles sums{{target, target + 16, target + 32, target + 48}};
   const Digit* digits = strip.digits + row * strip.stride;
@@ -97,21 +101,29 @@ const std::int8_t* flat(const Strip& strip, long row, const std::int8_t* ahead) 
     PLLM_TILE_DOT(2, 4, 6);
     PLLM_TILE_LOAD(7, weights + 192, panel_step);
     PLLM_TILE_DOT(3, 4, 7);
-    ahead = fetch(ahead, strip.pace);
+    fetching.take_turns();
   }
   store_sums(sums);
-  return ahead;
+}
+
+// Times that `rows` digit rows walk through a chunk: 32 of them twice, once for each half of the panel, 16 of them once.
+long halves_of(long rows) {
+  const long rest = rows % (2 * tile_rows);
+  return rows / (2 * tile_rows) * 2 + (rest > tile_rows ? 2 : rest > 0);
 }
 
 template <class Done>
-void multiply_tiles(const Strip& strip, long rows, bool final, Done& done) {
-  const std::int8_t* ahead = strip.ahead;
+void multiply_tiles(const Strip& strip, long rows, long bits, bool final, Done& done) {
+  // Each of its steps takes as many turns of fetching, enough for all lines of the next chunk.
+  const long steps = halves_of(rows) * (strip.width / tile_width), lines = strip.width * panel * bits / 8 / long(cache_line);
+  const long turns = strip.near ? 0 : (lines / (Ahead::runs / 2) + steps - 1) / steps;
+  Fetching fetching{Ahead::share(strip.next, lines * long(cache_line), 0, 1, turns * steps), turns};
   long row = 0;
   for (; row + tile_rows < rows; row += 2 * tile_rows) {
-    for (long output = 0; output < panel; output += panel / 2) ahead = square(strip, row, output, ahead);
+    for (long output = 0; output < panel; output += panel / 2) square(strip, row, output, fetching);
     if (final) done(row + 2 * tile_rows < rows ? row + 2 * tile_rows : rows);
   }
-  if (row < rows) flat(strip, row, ahead);
+  if (row < rows) flat(strip, row, fetching);
   if (final) done(rows);
 }
 
@@ -134,19 +146,18 @@ struct Tiles {
     const TileShapes shapes;
     asm volatile("ldtilecfg %0" ::"m"(shapes));
     alignas(cache_line) std::int8_t bytes[Bits == 8 ? 1 : chunk * panel];
-    const long steps = (rows + 2 * tile_rows - 1) / (2 * tile_rows) * 2;
-    strip.pace = strip.near ? 0 : (tile_width * panel / 64 * Bits / 8 + steps - 1) / steps;
-    const std::int8_t* next = strip.weights;
+    const std::int8_t* following = strip.weights;
     const long length = chunk_length(strip.width);
     for (long left = strip.width; left > 0; left -= length) {
       strip.width = left < length ? left : length;
-      strip.weights = next;
-      next = strip.ahead = next + strip.width * panel * Bits / 8;
+      strip.weights = following;
+      following += strip.width * panel * Bits / 8;
+      strip.next = left > length ? following : strip.after;
       if (Bits == 4) {
         widen_chunk(strip.weights, strip.width, bytes);
         strip.weights = bytes;
       }
-      multiply_tiles(strip, rows, left <= length, done);
+      multiply_tiles(strip, rows, Bits, left <= length, done);
       strip.digits += length;
       strip.resume = true;
     }

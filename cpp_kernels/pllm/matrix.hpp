@@ -21,6 +21,7 @@ struct Matrix {
   Region* region;           // that holds the weights, or null
   std::int8_t* weights;     // [panels][padded / group][panel][group]
   std::int32_t* offsets;    // [panels * panel], -128 times the sum of each output's weights, modulo 2^32
+  mutable std::atomic<unsigned> walks;  // over the weights, so far
 };
 
 std::int8_t* step_of(const Matrix& matrix, long panel_index, long k) {

@@ -38,13 +38,27 @@ struct Product {
   long rows_a_part;        // rows that a thread splits at a time
   std::atomic<bool> valid;
   Coming coming = {nullptr, 0};
+  bool backwards = false;  // from the last panel to the first
+
+  // What is read after these k's of a panel: the first weights of a panel, unless there are more of this one.
+  const std::int8_t* after(long panel_index, long k) const {
+    if (k < matrix->padded) return step_of(*matrix, panel_index, k);
+    const long following = backwards ? panel_index - 1 : panel_index + 1;
+    return step_of(*matrix, following < 0 || following == matrix->panels ? panel_index : following, 0);
+  }
 };
 
-// Rows of digits lie an odd number of cache lines apart, so that they do not all fall into one set of the first cache.
+// Rows of digits lie an odd number of cache lines apart, and some more than a whole number of pages: those of a chunk would
+// fall into few sets of the first cache.
 std::size_t digit_stride(const Matrix& matrix) {
-  const std::size_t lines = round_up(matrix.padded * sizeof(Digit), cache_line) / cache_line;
-  return (lines | 1) * cache_line / sizeof(Digit);
+  constexpr std::size_t page_lines = 4096 / cache_line, apart = 4;
+  std::size_t lines = round_up(matrix.padded * sizeof(Digit), cache_line) / cache_line | 1;
+  while (lines > page_lines && (lines + apart) % page_lines < 2 * apart) lines += 2;
+  return lines * cache_line / sizeof(Digit);
 }
+
+// Every second walk over the panels is backwards: the last ones of the walk before are still in the second cache.
+bool turn_back(const Matrix& matrix) { return matrix.walks.fetch_add(1, std::memory_order_relaxed) % 2 == 1; }
 
 template <class Operation>
 void split_task(void* job, long part) {
@@ -126,7 +140,7 @@ void multiply_part(const Product& product, long panel_index, long row, long digi
   const Matrix& matrix = *product.matrix;
   const bool near = matrix.bytes < (digit_rows <= Tiles::single ? near_single : near_many);
   const Strip strip{step_of(matrix, panel_index, k), product.digits + row * product.stride + k, product.stride, width,
-                    false, near, sums, direct, nullptr, 0};
+                    false, near, sums, direct, product.after(panel_index, k + width), nullptr, 1};
   Tiles::multiply<Bits>(strip, digit_rows, done);
 }
 
@@ -167,14 +181,16 @@ template <class Operation, int Bits>
 void panels_task(void* job, long task) {
   const Product& product = *static_cast<Product*>(job);
   constexpr long panels = panel < task_outputs ? task_outputs / panel : 1;
-  const long end = (task + 1) * panels < product.matrix->panels ? (task + 1) * panels : product.matrix->panels;
-  for (long index = task * panels; index < end; ++index)
+  const long first = task * panels, end = first + panels < product.matrix->panels ? first + panels : product.matrix->panels;
+  for (long i = first; i < end; ++i) {
+    const long index = product.backwards ? first + end - 1 - i : i;
     multiply_rows<Operation, Bits>(product, index, product.first, product.last - product.first);
+  }
 }
 
 void run(Pool& pool, bool small, Pool::Task task, Product& product, long count) {
-  if (!small) return pool.run(task, &product, count);
-  for (long i = 0; i < count; ++i) task(&product, i);
+  if (!small) return pool.run(task, &product, count, product.backwards);
+  Pool::run_alone(task, &product, count, product.backwards);
 }
 
 // Rows whose digits are multiplied at a time: about Isa::block_bytes of digits, in blocks of equal length, because a short
@@ -213,6 +229,7 @@ Status multiply(Pool& pool, Product& product) {
   for (product.first = 0; product.first < rows && product.valid.load(); product.first = product.last) {
     product.last = product.first + block < rows ? product.first + block : rows;
     const long now = product.last - product.first;
+    product.backwards = now * digits > Tiles::single && turn_back(matrix);
     product.coming = coming_inputs<Operation>(product, now, block);
     const bool small = matrix.outputs * matrix.padded * now * digits < small_work;
     product.rows_a_part = small ? now : (now + 4 * pool.threads - 1) / (4 * pool.threads);

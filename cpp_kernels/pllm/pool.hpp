@@ -33,16 +33,14 @@ struct Pool {
     if (Scratch* scratch = spare.exchange(nullptr)) drop(scratch);
   }
 
-  // task(job, i) for every i below count.
-  void run(Task task, void* job, long count) {
-    if (threads == 1 || count == 1 || busy.exchange(true)) {
-      for (long i = 0; i < count; ++i) task(job, i);
-      return;
-    }
+  // task(job, i) for every i below count; backwards, from the last one of a share to the first.
+  void run(Task task, void* job, long count, bool backwards) {
+    if (threads == 1 || count == 1 || busy.exchange(true)) return run_alone(task, job, count, backwards);
     start();
     current_task = task;
     current_job = job;
     current_count = count;
+    current_backwards = backwards;
     for (int i = 0; i < threads; ++i) next[i].store(share(i));
     open.store(true);
     wake();
@@ -50,6 +48,10 @@ struct Pool {
     open.store(false);
     for (int i = 0; inside.load() != 0; ++i) i < spins ? pause_cpu() : void(sched_yield());  // others may hold its CPU
     busy.store(false);
+  }
+
+  static void run_alone(Task task, void* job, long count, bool backwards) {
+    for (long i = 0; i < count; ++i) task(job, backwards ? count - 1 - i : i);
   }
 
   // Memory that lasts one call, kept for the next; null when there is none.
@@ -101,8 +103,9 @@ struct Pool {
   void work(int me) {
     for (int offset = 0; offset < threads; ++offset) {
       const int owner = (me + offset) % threads;
-      const long end = share(owner + 1);
-      for (long i = next[owner].fetch_add(1); i < end; i = next[owner].fetch_add(1)) current_task(current_job, i);
+      const long first = share(owner), end = share(owner + 1);
+      for (long i = next[owner].fetch_add(1); i < end; i = next[owner].fetch_add(1))
+        current_task(current_job, current_backwards ? first + end - 1 - i : i);
     }
   }
 
@@ -143,6 +146,7 @@ struct Pool {
   Task current_task = nullptr;
   void* current_job = nullptr;
   long current_count = 0;
+  bool current_backwards = false;
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t bell = PTHREAD_COND_INITIALIZER;
 };

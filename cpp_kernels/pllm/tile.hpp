@@ -13,9 +13,10 @@ static_assert(alignof(Loaded) == vector_bytes && alignof(Stored) == 4);
 constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
 constexpr long many_rows = 48;         // digit rows from which a tile may walk two chunks at once and write its results
+constexpr long block_bytes = 512;      // of weights that a tile uses between two turns of fetching
 // Bytes that a single tile fetches ahead of itself, because it reads memory only once; measured.
 template <int Bits>
-constexpr long stream_ahead = Bits == 8 ? 2048 : 3072;
+constexpr long own_ahead = Bits == 8 ? 2048 : 3072;
 
 // Sums that are results: those of every row begin with the same, and the last of them go where results belong.
 struct Direct {
@@ -23,6 +24,35 @@ struct Direct {
   std::int32_t* results;      // of the first digit row; null where sums are not yet results
   long stride;                // of results
 };
+
+// Memory that comes next, fetched into the second cache in `runs` runs of lines side by side. The hardware fetches ahead of
+// a run, but not over the end of a page, so runs begin at different places of a page: few wait for a new one at a time.
+struct Ahead {
+  static constexpr long runs = 8, page = 4096;
+  const std::int8_t *now, *then;  // where the runs are whose turn it is, the first of half of them, and the other half
+  long length;                    // of a run, bytes
+  long pace;                      // bytes that each run moves on when all had their turn
+
+  // Number `part` of `parts` equal parts, in as many turns. Beyond two parts, turns have room for runs of more than an eighth.
+  static Ahead share(const std::int8_t* memory, long bytes, long part, long parts, long turns) {
+    long length = long(round_up((bytes + runs - 1) / runs, cache_line));
+    if (parts > 2 && length % (page / 2) == 0) length += page / runs;
+    const long own = length / parts;
+    const std::int8_t* start = memory + own * part;
+    return {start, start + runs / 2 * length, length, turns < 2 ? 0 : own / (turns / 2)};
+  }
+
+  __attribute__((always_inline)) inline void take_turn() {
+#pragma GCC unroll 4
+    for (long run = 0; run < runs / 2; ++run) __builtin_prefetch(now + run * length, 0, 2);
+    const std::int8_t* last = now;
+    now = then;
+    then = last + pace;
+  }
+};
+
+// What a tile fetches ahead: nothing, as all is near; its own weights, because it alone uses them; its share of the next chunk.
+enum class Fetch { nothing, own, next };
 
 // Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
 struct Strip {
@@ -34,8 +64,9 @@ struct Strip {
   bool near;    // the weights are in the second cache: nothing to fetch ahead
   std::int32_t* sums;
   Direct direct;
-  const std::int8_t* ahead;  // the chunk that comes next, fetched while this one is used
-  long pace;                 // bytes of it that a pass of a tile fetches
+  const std::int8_t* after;  // weights that are read after these
+  const std::int8_t* next;   // chunk, as long as this one, fetched while this one is used
+  long tiles;                // that share the fetching
 };
 
 template <int Bits, int Columns>
@@ -76,15 +107,16 @@ __attribute__((always_inline)) inline void store_sums(const Isa::Sums (&sums)[Ro
 #define PLLM_ONE_BODY __attribute__((noinline, noclone))
 #endif
 
-// Rows digit rows from `row`, and the vectors from..from + Columns of the panel; InPlace when sums may be results.
-template <int Rows, int Columns, int Bits, bool InPlace>
-PLLM_ONE_BODY void tile(const Strip& strip, long row, int from) {
+// Rows digit rows from `row`, and the vectors from..from + Columns of the panel; InPlace when sums may be results. A tile
+// that fetches the next chunk is number `index` of those that share it.
+template <int Rows, int Columns, int Bits, bool InPlace, Fetch What>
+PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long index) {
   constexpr long step_bytes = long(panel) * Isa::group * Bits / 8;
+  constexpr long block_steps = block_bytes / step_bytes;
+  static_assert(block_steps % Isa::unrolled == 0);
   constexpr int width = panel / Isa::columns;
   const std::int8_t* weights = strip.weights + from * vector_bytes * Bits / 8;
   const std::size_t stride = strip.stride;
-  const long pace = strip.pace;
-  const std::int8_t* ahead = strip.ahead + (row + Isa::rows - 1) / Isa::rows * (strip.width / Isa::group / Isa::unrolled) * pace;
   const Digit* digits = strip.digits + row * stride;
   std::int32_t* target = strip.sums + row * panel + from * width;
   Isa::Sums sums[Rows][Columns] = {};
@@ -103,11 +135,16 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from) {
     digits += Isa::group;
   };
   long steps = strip.width / Isa::group;
-  for (; steps >= Isa::unrolled; steps -= Isa::unrolled) {
-    for (long byte = 0; byte < pace; byte += cache_line) __builtin_prefetch(ahead + byte, 0, 2);
-    ahead += pace;
+  Ahead ahead = {};
+  if (What == Fetch::next) ahead = Ahead::share(strip.next, steps * step_bytes, index, strip.tiles, steps / block_steps);
+  for (; steps >= block_steps; steps -= block_steps) {
+    if (What == Fetch::next) ahead.take_turn();
+    if (What == Fetch::own)
+#pragma GCC unroll 8
+      for (long byte = 0; byte < block_bytes; byte += cache_line) __builtin_prefetch(weights + own_ahead<Bits> + byte, 0, 2);
+    for (int passes = block_steps / Isa::unrolled; passes > 0; --passes)
 #pragma GCC unroll 4
-    for (int step = 0; step < Isa::unrolled; ++step) advance();
+      for (int step = 0; step < Isa::unrolled; ++step) advance();
   }
   for (; steps > 0; --steps) advance();
   if (!InPlace || strip.direct.results == nullptr) return store_sums<Rows, Columns>(sums, target, panel);
@@ -115,48 +152,54 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from) {
   store_sums<Rows, Columns>(sums, direct.results + row * direct.stride + from * width, direct.stride);
 }
 
-// Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, 5 as 6, the last of them for nothing; where
-// it would be written over the results of other rows, the last of 3 and 5 goes alone.
-template <int Bits, bool InPlace>
-void short_tile(const Strip& strip, long row, long rows) {
-  if (InPlace && strip.direct.results != nullptr && (rows == 3 || rows == 5)) {
+// Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, the last of them for nothing; where it would
+// be written over the results of other rows, it goes alone.
+template <int Bits, bool InPlace, Fetch What>
+void short_tile(const Strip& strip, long row, long rows, long index) {
+  if (InPlace && strip.direct.results != nullptr && rows == 3) {
     --rows;
-    tile<1, Isa::columns, Bits, InPlace>(strip, row + rows, 0);
+    tile<1, Isa::columns, Bits, InPlace, What>(strip, row + rows, 0, index);
   }
-  if (rows == 1) return tile<1, Isa::columns, Bits, InPlace>(strip, row, 0);
-  if (rows == 2) return tile<2, Isa::columns, Bits, InPlace>(strip, row, 0);
-  if constexpr (Isa::rows > 4)
-    if (rows > 4) return tile<Isa::rows, Isa::columns, Bits, InPlace>(strip, row, 0);
-  tile<4, Isa::columns, Bits, InPlace>(strip, row, 0);
+  if (rows == 1) return tile<1, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
+  if (rows == 2) return tile<2, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
+  if constexpr (Isa::rows > 4) {
+    if (rows == 5) return tile<5, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
+    if (rows > 5) return tile<Isa::rows, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
+  }
+  tile<4, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
 }
 
 // More digit rows than a tile takes, but few enough to read each weight once: half the panel at a time.
-template <int Bits, bool InPlace>
+template <int Bits, bool InPlace, Fetch What>
 bool tall_tile(const Strip& strip, long rows) {
   if (rows <= Isa::rows || rows > Isa::tall_rows) return false;
   if (InPlace && strip.direct.results != nullptr && rows != Isa::tall_rows) return false;
   constexpr int half = Isa::columns / 2;
   if constexpr (Isa::tall_rows > 0)
-    for (int from = 0; from < Isa::columns; from += half) tile<Isa::tall_rows, half, Bits, InPlace>(strip, 0, from);
+    for (int from = 0; from < Isa::columns; from += half)
+      tile<Isa::tall_rows, half, Bits, InPlace, What>(strip, 0, from, from / half);
   return true;
 }
 
-// Digit rows of the next tile. 2 rows alone take nearly as long as 4: where a whole tile would leave 2, there are two of 4.
+// Digit rows of the next tile. Few rows take nearly as long as 4: where a whole tile of 6 would leave some, there are two
+// alike. All but the last have sizes that are compiled: what is done for nothing would be written over the next one's sums.
 long tile_rows_of(long left) {
-  if (left == Isa::rows + 2) return 4;
+  if (Isa::rows == 6 && left > Isa::rows && left <= Isa::rows + 4) return (left + 1) / 2;
   return left < Isa::rows ? left : Isa::rows;
 }
 
+long tiles_of(long rows) { return (rows + Isa::rows - 1) / Isa::rows; }
+
 // All tiles of a chunk; `done` hears how many digit rows have their final sums.
-template <int Bits, bool InPlace, class Done>
+template <int Bits, bool InPlace, Fetch What, class Done>
 void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
-  if (tall_tile<Bits, InPlace>(strip, rows)) {
+  if (tall_tile<Bits, InPlace, What>(strip, rows)) {
     if (final) done(rows);
     return;
   }
-  for (long row = 0, end = 0; row < rows; row = end) {
+  for (long row = 0, end = 0, index = 0; row < rows; row = end, ++index) {
     end = row + tile_rows_of(rows - row);
-    short_tile<Bits, InPlace>(strip, row, end - row);
+    short_tile<Bits, InPlace, What>(strip, row, end - row, index);
     if (final) done(end);
   }
 }
@@ -170,23 +213,27 @@ long chunk_length(long width) {
 // `rows` digit rows. One tile reads all its weights at once; more share each chunk of weights while it is near.
 template <int Bits, class Done>
 void multiply_strip(Strip strip, long rows, Done& done) {
-  const long step_bytes = panel * Isa::group * Bits / 8;
   if (rows <= Isa::rows) {
-    strip.ahead = strip.weights + stream_ahead<Bits>;
-    strip.pace = strip.near ? 0 : Isa::unrolled * step_bytes;
-    return multiply_chunk<Bits, Done::in_place>(strip, rows, true, done);
+    if (strip.near)
+      short_tile<Bits, Done::in_place, Fetch::nothing>(strip, 0, rows, 0);
+    else
+      short_tile<Bits, Done::in_place, Fetch::own>(strip, 0, rows, 0);
+    return done(rows);
   }
-  const long tiles = rows <= Isa::tall_rows ? 1 : (rows + Isa::rows - 1) / Isa::rows;
-  strip.pace = strip.near ? 0 : (Isa::unrolled * step_bytes + tiles - 1) / tiles;
+  strip.tiles = rows <= Isa::tall_rows ? 2 : tiles_of(rows);
   std::int32_t* const results = strip.direct.results;
   const bool whole = results != nullptr && strip.width <= 2 * chunk && rows >= many_rows;
   const long length = whole ? strip.width : chunk_length(strip.width);
   for (long left = strip.width; left > 0; left -= length) {
     strip.direct.results = left <= length ? results : nullptr;
     strip.width = left < length ? left : length;
-    strip.ahead = strip.weights + strip.width / Isa::group * step_bytes;
-    multiply_chunk<Bits, Done::in_place>(strip, rows, left <= length, done);
-    strip.weights = strip.ahead;
+    const std::int8_t* following = strip.weights + strip.width * panel * Bits / 8;
+    strip.next = left > length ? following : strip.after;
+    if (strip.near)
+      multiply_chunk<Bits, Done::in_place, Fetch::nothing>(strip, rows, left <= length, done);
+    else
+      multiply_chunk<Bits, Done::in_place, Fetch::next>(strip, rows, left <= length, done);
+    strip.weights = following;
     strip.digits += length;
     strip.resume = true;
   }
