@@ -22,6 +22,7 @@ from pllm_lang.catalog.policies import check_tightening
 from pllm_lang.catalog.read.memo import Memo
 from pllm_lang.catalog.read.module import read_module
 from pllm_lang.catalog.records import AnyRecord, Operator
+from pllm_lang.resolve.bodies import Uses
 from pllm_lang.resolve.modules import Exports, Project
 from pllm_lang.resolve.project import Parse, load
 from pllm_lang.syntax.parse import parse
@@ -45,14 +46,15 @@ def open_project(
     buffers: Mapping[str, str] | None = None,
     parse_source: Parse = parse,
     memo: Memo | None = None,
+    uses: Uses | None = None,
 ) -> Opened:
     """Load files with their imports, and read their records. `root`: else the folder of the first file.
 
-    An editor passes a `memo` that it keeps, and a `parse_source` that remembers as well.
+    An editor passes a `memo` and `uses` that it keeps, and a `parse_source` that remembers as well.
     """
     base = root if root is not None else os.path.dirname(os.path.abspath(paths[0])) if paths else os.getcwd()
     shipped = shipped_library()
-    project = load(paths, base, shipped.exports, buffers, parse_source)
+    project = load(paths, base, shipped.exports, buffers, parse_source, uses)
     records, findings = _read_all(project, shipped, memo)
     library = shipped.extended(records)
     found = [

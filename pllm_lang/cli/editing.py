@@ -26,6 +26,7 @@ from pllm_lang.cli.config import BadConfigError, Config, Settings, find_settings
 from pllm_lang.cli.discover import files_of
 from pllm_lang.ir.lower.again import Session, lower_again
 from pllm_lang.lsp.snapshot import Asked, Opened, Snapshot
+from pllm_lang.resolve.bodies import Uses
 from pllm_lang.resolve.modules import Module, Project
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.syntax.nodes import File
@@ -46,6 +47,7 @@ class Kept(msgspec.Struct):
 
     read: dict[str, Reading] = {}
     memo: Memo = {}
+    uses: Uses = {}
     library: Library | None = None
     sessions: dict[str, Session] = {}
     memories: dict[str, Memory] = {}
@@ -146,13 +148,14 @@ def _load(asked: Asked, root: str, kept: Kept) -> Loaded | Finding:
         return kept.read[source.name].parsed
 
     buffers = {**asked.buffers, asked.path: asked.text}
-    loaded = open_project([asked.path], root, buffers, parse_again, kept.memo)
+    loaded = open_project([asked.path], root, buffers, parse_again, kept.memo, kept.uses)
     if kept.library is not None and kept.library.same_as(loaded.library):
         loaded = msgspec.structs.replace(loaded, library=kept.library)
     kept.library = loaded.library
     names = {module.source.name for module in loaded.project.modules.values()}
     for name in set(kept.read) - names:
         del kept.read[name]
+        kept.uses.pop(name, None)
     return loaded
 
 

@@ -7,6 +7,9 @@ are known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+import msgspec
 
 from pllm_lang.resolve.modules import Binding
 from pllm_lang.resolve.places import node_span
@@ -15,19 +18,43 @@ from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Finding, Severity
 
 
-def check_bodies(module: str, file_name: str, file: syn.File, scope: Mapping[str, Binding]) -> list[Finding]:
+class _Said(msgspec.Struct, frozen=True, gc=False):
+    """What a statement reads, and which names it gives values to (together: one statement may give several)."""
+
+    stmt: syn.Stmt
+    used: frozenset[str]
+    defined: tuple[syn.Word, ...]
+
+
+Uses: TypeAlias = dict[str, dict[int, _Said]]
+"""For an editor that reads a project again and again: what statements say, by file and by the statement's identity."""
+
+
+def check_bodies(
+    module: str, file_name: str, file: syn.File, scope: Mapping[str, Binding], uses: Uses | None = None
+) -> list[Finding]:
     """`names.shadows` and `names.unused` of every plan and block of a file."""
     findings: list[Finding] = []
+    known = {} if uses is None else uses.get(file_name, {})
+    again: dict[int, _Said] = {}
     for decl in file.decls:
         if isinstance(decl, syn.Plan | syn.Block):
-            used: set[str] = set()
-            for stmt in statements(decl.body):
-                _collect(stmt, used)
+            said = [known.get(id(stmt)) or _said(stmt) for stmt in statements(decl.body)]
+            again.update((id(one.stmt), one) for one in said if uses is not None)
+            used = set[str]().union(*[one.used for one in said])
             if isinstance(decl, syn.Block):
                 used.update(result.name.id for result in decl.results)
-            for anchor, words in _defined(decl):
-                findings += _check(module, file_name, anchor, words, scope, used)
+            for one in said:
+                findings += _check(module, file_name, one, scope, used)
+    if uses is not None:
+        uses[file_name] = again
     return findings
+
+
+def _said(stmt: syn.Stmt) -> _Said:
+    used: set[str] = set()
+    _collect(stmt, used)
+    return _Said(stmt, frozenset(used), _defined(stmt))
 
 
 def statements(body: tuple[syn.Stmt, ...]) -> Iterator[syn.Stmt]:
@@ -38,26 +65,20 @@ def statements(body: tuple[syn.Stmt, ...]) -> Iterator[syn.Stmt]:
             yield from statements(stmt.body)
 
 
-def _defined(decl: syn.Plan | syn.Block) -> Iterator[tuple[syn.Anchor, tuple[syn.Word, ...]]]:
-    """Names that statements give values to, together where one statement gives several."""
-    for stmt in statements(decl.body):
-        match stmt:
-            case syn.Input() | syn.Weight() | syn.State():
-                yield stmt, (stmt.name,)
-            case syn.Step():
-                yield stmt, tuple(t.name for t in stmt.targets if t.index is None)
-            case _:
-                pass
+def _defined(stmt: syn.Stmt) -> tuple[syn.Word, ...]:
+    match stmt:
+        case syn.Input() | syn.Weight() | syn.State():
+            return (stmt.name,)
+        case syn.Step():
+            return tuple(t.name for t in stmt.targets if t.index is None)
+        case _:
+            return ()
 
 
 def _check(
-    module: str,
-    file_name: str,
-    anchor: syn.Anchor,
-    words: tuple[syn.Word, ...],
-    scope: Mapping[str, Binding],
-    used: set[str],
+    module: str, file_name: str, said: _Said, scope: Mapping[str, Binding], used: set[str]
 ) -> list[Finding]:
+    words, anchor = said.defined, said.stmt
     findings: list[Finding] = []
     for word in words:
         hidden = scope.get(word.id)

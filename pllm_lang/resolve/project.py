@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from pllm_lang.resolve.bodies import check_bodies
+from pllm_lang.resolve.bodies import Uses, check_bodies
 from pllm_lang.resolve.locate import Location, NotLocated, locate_dotted, locate_file, locate_main
 from pllm_lang.resolve.modules import Binding, Exports, Module, Project
 from pllm_lang.resolve.named_files import read_named_files
@@ -64,8 +64,9 @@ def load(
     shipped: Mapping[str, Exports],
     buffers: Mapping[str, str] | None = None,
     parse_source: Parse = parse,
+    uses: Uses | None = None,
 ) -> Project:
-    """Load `paths` and what they import. `buffers` holds texts (by path) that replace the files' own."""
+    """Load `paths` and what they import. `buffers` holds texts (by path) that replace the files' own; `uses` is kept."""
     state = _Loading(shipped, buffers or {}, parse_source)
     main: list[str] = []
     for path in paths:
@@ -75,7 +76,7 @@ def load(
             main.append(location.name)
         else:
             state.findings.append(problem)
-    return _bind(state, root, tuple(dict.fromkeys(main)))
+    return _bind(state, root, tuple(dict.fromkeys(main)), uses)
 
 
 def load_shipped(names: Sequence[str]) -> Project:
@@ -177,7 +178,7 @@ def _cycle(open_modules: list[str], name: str, place: Span) -> Finding:
     )
 
 
-def _bind(state: _Loading, root: str, main: tuple[str, ...]) -> Project:
+def _bind(state: _Loading, root: str, main: tuple[str, ...], uses: Uses | None = None) -> Project:
     exports: dict[str, Exports] = dict(state.shipped)
     for name, parsed in state.modules.items():
         exports[name] = Exports(declared_kinds(parsed.file))
@@ -190,7 +191,7 @@ def _bind(state: _Loading, root: str, main: tuple[str, ...]) -> Project:
         exports[name] = Exports(exports[name].kinds, own)
         named = read_named_files(parsed.source.name, parsed.file, parsed.location)
         state.findings += named.findings
-        state.findings += check_bodies(name, parsed.source.name, parsed.file, scope.names)
+        state.findings += check_bodies(name, parsed.source.name, parsed.file, scope.names, uses)
         state.findings += check_parties(parsed.source.name, parsed.file)
         modules[name] = Module(
             name,

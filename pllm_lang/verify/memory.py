@@ -20,6 +20,18 @@ MAX_STALE = 4
 SOME = 2_000
 
 
+MAX_CHECKS = 3
+"""Checks that are remembered whole: that of the plan as it was last good is among them while a line of it is typed again."""
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A check: of which plan, the walk over it, and what it came to."""
+
+    view: PlanView
+    flow: Flow
+    obligations: tuple[Obligation, ...]
+
+
 class Memory(msgspec.Struct):
     """`library` is compared by identity: who changes a record makes a new library."""
 
@@ -27,23 +39,22 @@ class Memory(msgspec.Struct):
     policy: Policy | None = None
     formats: tuple[Format, ...] = ()
     judgements: Judgements = msgspec.field(default_factory=Judgements)
-    view: PlanView | None = None
-    flow: Flow | None = None
-    obligations: tuple[Obligation, ...] = ()
+    done: list[Done] = []
 
     def recall(self, view: PlanView) -> tuple[Flow, tuple[Obligation, ...]] | None:
-        """The walk and the obligations of the last check, if it was of the same; else what is stale is dropped."""
+        """The walk and the obligations of an earlier check, if one was of the same; else what is stale is dropped."""
         if self.library is not view.library or self.policy != view.policy or not self._fits(view):
             self.forget(view)
             return None
-        last = self.view
-        if last is None or self.flow is None:
-            return None
-        same = last.plan == view.plan and last.value_names == view.value_names
-        return (self.flow, self.obligations) if same else None
+        for index in reversed(range(len(self.done))):
+            known = self.done[index]
+            if known.view.plan == view.plan and known.view.value_names == view.value_names:
+                self.done.append(self.done.pop(index))
+                return known.flow, known.obligations
+        return None
 
     def keep(self, view: PlanView, flow: Flow, obligations: tuple[Obligation, ...]) -> None:
-        self.view, self.flow, self.obligations = view, flow, obligations
+        self.done = [*self.done[1 - MAX_CHECKS :], Done(view, flow, obligations)]
         if len(view.plan.formats) > len(self.formats):
             self.formats = view.plan.formats
         if len(self.judgements.judged) > MAX_STALE * len(flow.met) + SOME:
@@ -58,4 +69,4 @@ class Memory(msgspec.Struct):
         """Keep nothing; what comes next is of this library and policy."""
         self.library, self.policy, self.formats = view.library, view.policy, view.plan.formats
         self.judgements = Judgements(tick=self.judgements.tick)
-        self.view, self.flow, self.obligations = None, None, ()
+        self.done = []

@@ -8,14 +8,17 @@ import pytest
 
 from pllm_lang.catalog.load import open_project
 from pllm_lang.catalog.policies import effective
+from pllm_lang.catalog.records import Policy
 from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.lower.plan import lower_plan
 from pllm_lang.syntax import nodes as syn
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.check import check_plan, plan_view
+from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations import plan as proving
 from pllm_lang.verify.narrations.material import needs
 from pllm_lang.verify.narrations.plan import Proof
+from pllm_lang.verify.view import PlanView
 from tests.verify import random_turns
 
 HEAD = """pllm 1
@@ -235,3 +238,28 @@ def test_turns_that_leave_more_fraction_bits_are_not_alike() -> None:
     folded, _ = proofs(GROWING, 8, HEAD + "import std.holdings [additive]\n")
     assert folded.composed[0].unlike
     assert not holds(folded)
+
+
+def test_a_long_plan_without_repeats_is_proved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused ones too: where nothing folds, a second proof would say what the first said."""
+    asked: list[bool] = []
+    prove = proving._prove  # pyright: ignore[reportPrivateUsage]
+
+    def noted(view: PlanView, policy: Policy, flow: Flow, *, folding: bool) -> Proof:
+        asked.append(folding)
+        return prove(view, policy, flow, folding=folding)
+
+    monkeypatch.setattr(proving, "_prove", noted)
+    steps = "".join(
+        f"  x{i + 1} = reshape(x{i}, shape: [2]) @ client\n" for i in range(proving.FOLDED_FROM + 1)
+    )
+    last = f"  y = reshape(x{proving.FOLDED_FROM + 1}, shape: [2]) @ inference\n  output y to inference\n"
+    text = f"{HEAD}plan long under single_evaluator {{\n  input x0: int8[2] from client\n{steps}{last}}}\n"
+    path = str(Path("plan.pllm").resolve())
+    opened = open_project([path], str(Path.cwd()), {path: text})
+    module = opened.project.modules[opened.project.main[0]]
+    decl = next(decl for decl in module.file.decls if isinstance(decl, syn.Plan))
+    lowered = lower_plan(opened.project, opened.library, module.name, decl)
+    report = check_plan(lowered.plan, lowered.source_map, opened.library)
+    assert not report.accepted
+    assert asked == [False]

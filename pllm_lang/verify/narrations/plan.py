@@ -21,7 +21,7 @@ from pllm_lang.ir.experiment import Experiment
 from pllm_lang.ir.plan import Node, Repeat
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.flow import Flow
-from pllm_lang.verify.narrations.composing import Composed, compose
+from pllm_lang.verify.narrations.composing import WALKED, Composed, compose
 from pllm_lang.verify.narrations.distances import distance_of, judge_distance
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.material import runs_of
@@ -54,7 +54,8 @@ FOLDED_FROM = 120
 
 def prove_plan(view: PlanView, policy: Policy, flow: Flow) -> Proof:
     """A long plan is proved with its repeats folded if that is enough; else every turn is looked at."""
-    if all(_turned(stage.body) <= FOLDED_FROM for stage in view.plan.stages):
+    bodies = [stage.body for stage in view.plan.stages]
+    if all(_turned(body) <= FOLDED_FROM for body in bodies) or not any(map(_folds, bodies)):
         return _prove(view, policy, flow, folding=False)
     folded = _prove(view, policy, flow, folding=True)
     if _holds(folded):
@@ -77,6 +78,12 @@ def _turned(body: tuple[Node, ...]) -> int:
     return sum(
         (node.high - node.low) * _turned(node.body) if isinstance(node, Repeat) else 1 for node in body
     )
+
+
+def _folds(body: tuple[Node, ...]) -> bool:
+    """Whether a repeat of the body has turns that others stand for."""
+    repeats = [node for node in body if isinstance(node, Repeat)]
+    return any(repeat.high - repeat.low > WALKED or _folds(repeat.body) for repeat in repeats)
 
 
 def _holds(proof: Proof) -> bool:
