@@ -63,6 +63,14 @@ def distances(view: ExperimentView) -> Iterator[Obligation]:
         yield from over(proof, view.experiment, policy)
 
 
+def stopping(view: ExperimentView) -> Iterator[Obligation]:
+    """Who learns when the last token was made, over an experiment's budget."""
+    proof, policy = proof_of(view.plan, view.flow), view.plan.policy
+    if proof is not None and view.experiment.budget:
+        asked = importlib.import_module("pllm_lang.verify.narrations.stopping").stopping
+        yield from asked(proof.composed, view.plan.plan, view.experiment, policy)
+
+
 def primitives(plan: PlanView, flow: Flow) -> Iterator[tuple[int, str, str]]:
     """(value, component, primitive) for every primitive that the proof of the plan rests on."""
     proof = proof_of(plan, flow)

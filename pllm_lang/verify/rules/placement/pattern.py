@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pllm_lang.verify.flow import Flow
+from pllm_lang.verify.hosting import ExperimentView
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.proving import obligations
+from pllm_lang.verify.proving import obligations, stopping
 from pllm_lang.verify.view import PlanView
 
 CODE = "placement.pattern"
@@ -14,3 +15,7 @@ CODE = "placement.pattern"
 
 def check_plan(plan: PlanView, flow: Flow) -> Iterator[Obligation]:
     yield from obligations(plan, flow, CODE)
+
+
+def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
+    yield from stopping(view)
