@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pllm_lang.artifacts.lock_data import Lock, Use
+from pllm_lang.artifacts.replay.budget import whole
 from pllm_lang.artifacts.replay.holdings import (
     RESERVED,
     At,
@@ -116,7 +117,7 @@ def pattern_learnt(lock: Lock, policy: Policy) -> None:
     """Who takes part learns sizes, and which stages run and when they stop, unless all inputs are its own; of a plan of one stage
     when it stops, where it makes several tokens."""
     plan, experiment = lock.documents.ir, lock.documents.experiment
-    tokens = 1 if experiment is None else int(dict(experiment.budget).get("max_new_tokens", "1"))
+    tokens = 1 if experiment is None else whole(dict(experiment.budget).get("max_new_tokens", "1"))
     owners = {one.owner for one in (*plan.inputs, *(i for stage in plan.stages for i in stage.inputs))} - {""}
     asked = ["lengths", *(("stages", "stop") if len(plan.stages) > 1 else ("stop",) if tokens > 1 else ())]
     for party in policy.parties:
