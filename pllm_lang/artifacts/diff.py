@@ -18,6 +18,8 @@ from pllm_lang.artifacts.diff_experiment import experiments
 from pllm_lang.artifacts.diff_holders import holders
 from pllm_lang.artifacts.diff_levels import levels
 from pllm_lang.artifacts.diff_policy import policies
+from pllm_lang.artifacts.diff_promises import promises
+from pllm_lang.artifacts.diff_same import is_same
 from pllm_lang.artifacts.lock_data import Lock, Program
 from pllm_lang.catalog.records import Policy
 from pllm_lang.exact.number import exact
@@ -57,6 +59,7 @@ def _told(first: Lock, second: Lock) -> tuple[Change, ...]:
         *_taken(first, second),
         *(Change(*told) for told in levels(first, second)),
         *_bounds(first, second),
+        *(Change(*told) for told in promises(first, second)),
         *(Change(*told) for told in holders(first, second)),
         *_cost(first, second),
         *(Change(*told) for told in experiments(first, second)),
@@ -274,7 +277,7 @@ def _otherwise(first: Lock, second: Lock) -> Iterator[Change]:
     a, b = first.digests, second.digests
     for what in ("plan", "policy", "experiment"):
         old, new = getattr(a, what), getattr(b, what)
-        if old != new:
+        if old != new and not is_same(what, first, second):
             yield Change("versions", f"digest of the {what}", old[:12] or NONE, new[:12] or NONE, False)
 
 

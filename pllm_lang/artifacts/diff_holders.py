@@ -1,31 +1,28 @@
-"""Two locks compared by who has what they begin and end with, and by what they ask of it.
+"""Two locks compared by who has what they begin and end with.
 
 In: two locks. Out: changes as (aspect, what, before, after, weaker): a weight, input or state that more parties hold, under its old
-name or another, an output that goes to more, a range that an input is promised to keep and that is narrower, so that less is proved.
+name or another, an output that goes to more, and either in the clear where a party had a piece of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from pllm_lang.artifacts.lock_data import Lock
-from pllm_lang.exact.number import exact
-from pllm_lang.ir.plan import Bound, Input, Placement, State, Weight
-from pllm_lang.verify.numbers import shown
+from pllm_lang.ir.plan import Input, Placement, State, Weight
 
-Told = tuple[Literal["privacy", "bounds"], str, str, str, bool]
+Told = tuple[Literal["privacy"], str, str, str, bool]
 ALL = frozenset({"everybody"})
 NONE = "none"
+PIECE = "a piece at "
+"""Begins what a party has that holds a piece; one that has a value in the clear has this as well."""
 
 
 def holders(first: Lock, second: Lock) -> Iterator[Told]:
     yield from _held("who begins with", _begun(first), _begun(second))
     yield from _renamed("who begins with", _begun(first), _begun(second))
     yield from _held("who gets", _ended(first), _ended(second))
-    old, new = _promised(first), _promised(second)
-    for name in sorted(old.keys() & new.keys()):
-        yield from _asked(name, old[name], new[name])
 
 
 def _held(what: str, old: dict[str, frozenset[str]], new: dict[str, frozenset[str]]) -> Iterator[Told]:
@@ -47,7 +44,17 @@ def _renamed(what: str, old: dict[str, frozenset[str]], new: dict[str, frozenset
 
 
 def _told(parties: frozenset[str]) -> str:
-    return " and ".join(sorted(parties)) or "nobody"
+    clear = sorted(party for party in parties if not party.startswith(PIECE))
+    pieces = sorted(parties - {*clear, *(PIECE + party for party in clear)})
+    return " and ".join((*clear, *pieces)) or "nobody"
+
+
+def _clear(parties: Iterable[str]) -> frozenset[str]:
+    return frozenset(one for party in parties for one in (party, PIECE + party))
+
+
+def _pieces(parties: Iterable[str]) -> frozenset[str]:
+    return frozenset(PIECE + party for party in parties)
 
 
 def _name(lock: Lock, stage: str, value: int) -> str:
@@ -70,50 +77,21 @@ def _begun(lock: Lock) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for name, one in _given(lock):
         if isinstance(one, Weight):
-            found[name] = parties - set(one.secret_from) if one.secret_from else ALL
+            found[name] = _clear(parties - set(one.secret_from)) if one.secret_from else ALL
         else:
             found[name] = _at(one.placement)
     return found
 
 
 def _at(place: Placement) -> frozenset[str]:
-    return ALL if place.kind == "public" else frozenset(place.parties)
+    if place.kind == "public":
+        return ALL
+    return _pieces(place.parties) if place.kind == "shared" else _clear(place.parties)
 
 
 def _ended(lock: Lock) -> dict[str, frozenset[str]]:
     return {
-        _name(lock, stage.name, one.value): frozenset((*one.to, *one.holders))
+        _name(lock, stage.name, one.value): _clear(one.to) | _pieces(one.holders)
         for stage in lock.documents.ir.stages
         for one in stage.outputs
     }
-
-
-# ---- what inputs and weights are promised to keep ----
-def _promised(lock: Lock) -> dict[str, dict[str, str]]:
-    """The tightest limit of each slot, which every proof rests on."""
-    return {name: _limits(one.bounds) for name, one in _given(lock)}
-
-
-def _limits(bounds: tuple[Bound, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for bound in bounds:
-        before = found.get(bound.slot)
-        if before is None or _tighter(bound.slot, bound.limit, before):
-            found[bound.slot] = bound.limit
-    return found
-
-
-def _tighter(slot: str, limit: str, other: str) -> bool:
-    return exact(limit) > exact(other) if slot == "min" else exact(limit) < exact(other)
-
-
-def _asked(name: str, old: dict[str, str], new: dict[str, str]) -> Iterator[Told]:
-    for slot in sorted(old.keys() | new.keys()):
-        a, b = old.get(slot), new.get(slot)
-        if a != b:
-            tighter = b is not None and (a is None or _tighter(slot, b, a))
-            yield "bounds", f"{slot} that `{name}` has to keep", _limit(a), _limit(b), tighter
-
-
-def _limit(text: str | None) -> str:
-    return "none" if text is None else shown(exact(text))

@@ -81,9 +81,11 @@ plan fixed {
 """
 
 
-def compiled(path: Path | str, name: str = "", root: Path | None = None) -> bytes:
-    """The bytes of the lock of a plan or experiment that is accepted."""
-    checked = check_files([str(path)], str(root or Path(path).parent))
+def compiled(
+    path: Path | str, name: str = "", root: Path | None = None, texts: dict[str, str] | None = None
+) -> bytes:
+    """The bytes of the lock of a plan or experiment that is accepted; `texts` stand in for files."""
+    checked = check_files([str(path)], str(root or Path(path).parent), texts)
     report = next(r for r in checked.reports if r.name == name or (not name and len(checked.reports) == 1))
     assert report.accepted, [finding.message for finding in report.findings]
     project, library = checked.opened.project, checked.opened.library
@@ -97,13 +99,10 @@ def compiled(path: Path | str, name: str = "", root: Path | None = None) -> byte
 
 
 @cache
-def of_text(text: str) -> bytes:
-    """The lock of the one plan of a text."""
+def of_text(text: str, name: str = "") -> bytes:
+    """The lock of a plan or experiment of a text; the name may be left out where there is one."""
     path = ROOT / "tests" / "artifacts" / "plan.pllm"
-    checked = check_files([str(path)], str(path.parent), {str(path): text})
-    (report,) = checked.reports
-    assert report.accepted, [finding.message for finding in report.findings]
-    return compile_report(report, checked.opened.project, checked.opened.library, None).content
+    return compiled(path, name, texts={str(path): text})
 
 
 def canonical(value: Any) -> bytes:

@@ -47,7 +47,7 @@ CASES = {
     "a larger input": ("act8[2, 3]", "act8[4, 3]", "cost: online bytes client -> inference", True),
     "another shape": ("act8[2, 3]", "act8[4, 3]", "bounds: shape of input `x`", False),
     "a narrower promise": (
-        "act8[2, 3] from client", "act8[2, 3] from client where abs(x) <= 9", "bounds: max_abs that `x` has to keep", True),
+        "act8[2, 3] from client", "act8[2, 3] from client where abs(x) <= 9", "bounds: range that `x` has to keep", True),
     "more material": ("act8[2, 3]", "act8[4, 3]", "cost: masked_linear.correction, one each row", True),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from pllm_lang.artifacts.diff import Change, compare
 from pllm_lang.artifacts.lock_data import Lock
 from pllm_lang.artifacts.replay.reading import read_lock
 from tests.artifacts.locks import SHARED, compiled
-from tests.artifacts.texts import POLICED
+from tests.artifacts.texts import POLICED, STAGED
 
 LOCAL = POLICED.replace(", local_deployment", "")
 PLAIN = """pllm 1
@@ -53,6 +53,38 @@ experiment run {
 DEFAULT = CHECKED.replace("import std.components [freivalds_verify]\n", "").replace(
     "(verification: freivalds_verify(target_failure_bits: 20, checks: 3))", ""
 )
+
+GRIDS = """pllm 1
+
+format narrow = fixed(16, 4)
+format wide = fixed(32, 8)
+
+plan moved {
+  input x: narrow[4] from client
+  y = cast(x, to: wide) @ client
+  output y to client
+}
+"""
+OPENED = """pllm 1
+
+import std.formats [fx64_18]
+import std.holdings [additive]
+import std.protocols [additive_share, additive_reveal]
+
+policy open {
+  parties [client, p0, p1]
+  adversary semi_honest corrupts 1 of [p0, p1]
+  learns client: [lengths]
+  learns p0: [results, lengths]
+  learns p1: [lengths]
+}
+
+plan opened under open {
+  input x: fx64_18[4] from client where abs(x) <= 50
+  y = share(x) using additive_share
+  output y as additive(p0, p1)
+}
+"""
 
 Case = tuple[str, str, str, str, str, str]
 """A text and a part of it, what that becomes, and the change: `aspect: what`, before, after."""
@@ -110,7 +142,15 @@ WEAKER: dict[str, Case] = {
     "a wider result": (
         POLICED, "high: 9)", "high: 10)", "bounds: range of output `z`", "[-9, 9]", "[-9, 10]"),
     "an input has to keep less": (
-        POLICED, "from client\n", "from client where abs(x) <= 9\n", "bounds: max_abs that `x` has to keep", "none", "9"),
+        POLICED, "from client\n", "from client where abs(x) <= 9\n", "bounds: range that `x` has to keep", "[-127, 127]", "[-9, 9]"),
+    "a format of fewer numbers": (
+        GRIDS, "fixed(16, 4)", "fixed(12, 4)", "bounds: range that `x` has to keep", "[-2048, 32767/16]", "[-128, 2047/16]"),
+    "a format of coarser numbers": (
+        GRIDS, "fixed(16, 4)", "fixed(16, 3)", "bounds: grid that `x` is on", "1/16", "1/8"),
+    "an input has to keep a norm": (
+        POLICED, "from client\n", "from client where norm2(x) <= 9\n", "bounds: norm2 that `x` has to keep", "none", "9"),
+    "less is required": (
+        STAGED, "    requires max_abs(x) <= 100\n", "", "bounds: what the plan requires", "max_abs(value) <= 100", "none"),
     "a larger budget of failures": (
         POLICED.replace("  versions:", "  failure_budget: 2^-30\n  versions:"), "2^-30", "2^-20",
         "bounds: failure budget of the policy", "2^-30", "2^-20"),
@@ -138,6 +178,10 @@ UNCOMPARED: dict[str, Case] = {
     "other versions are accepted": (
         POLICED, 'held_linear: ">=2, <3"', 'held_linear: ">=1"',
         "versions: versions of `held_linear` that are accepted", ">=2, <3", ">=1"),
+    "a value in the clear for a piece of it": (
+        OPENED, "  y = share(x) using additive_share\n  output y as additive(p0, p1)",
+        "  s = share(x) using additive_share\n  y = reveal(s) using additive_reveal(client: p0)\n  output y to p0",
+        "privacy: who gets `y`", "a piece at p0 and a piece at p1", "p0"),
 }  # fmt: skip
 """What cannot be compared counts as weaker, either way."""
 
@@ -159,6 +203,28 @@ SAME = {
     "a comment": ("plan held", "# here\nplan held"),
     "layout": ("z = clamp(y, low: -9, high: 9)", "z =   clamp(y,\n    low: -9, high: 9)"),
     "an expression": ("memory: 1MiB", "memory: 1024KiB"),
+    "parties in another order": (
+        "parties [client, preparation, inference]",
+        "parties [inference, client, preparation]",
+    ),
+    "who may collude in another order": ("1 of [preparation, inference]", "1 of [inference, preparation]"),
+    "words in another order": (
+        "forbids [experimental, local_deployment, assumed_ranges]",
+        "forbids [assumed_ranges, experimental, local_deployment]",
+    ),
+    "groups in another order": (
+        "independent: [[preparation, inference]]",
+        "independent: [[inference, preparation]]",
+    ),
+    "a budget in another order": (
+        "requests: 3, max_input_tokens: 2, max_new_tokens: 1",
+        "max_new_tokens: 1, max_input_tokens: 2, requests: 3",
+    ),
+    "hosts in another order": (
+        "{ client: box, preparation: box, inference: box }",
+        "{ inference: box, client: box, preparation: box }",
+    ),
+    "what a policy is called": ("strict", "severe"),
 }
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pllm_lang.artifacts.replay.lock import replay
 from pllm_lang.artifacts.replay.refusal import ReplayError
-from tests.artifacts.locks import ROOT, compiled, data, sealed
+from tests.artifacts.locks import ROOT, compiled, data, of_text, sealed
 
 EXPERIMENT = """pllm 1
 
@@ -65,16 +63,9 @@ experiment run under single_evaluator {
 """
 
 
-@cache
-def whole(folder: Path) -> bytes:
-    path = folder / "run.pllm"
-    path.write_text(EXPERIMENT, encoding="utf-8")
-    return compiled(path, "run")
-
-
 @pytest.fixture(name="lock")
-def _lock(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return data(whole(tmp_path_factory.getbasetemp()))
+def _lock() -> Any:
+    return data(of_text(EXPERIMENT, "run"))
 
 
 def test_what_is_shown_and_what_is_trusted(lock: Any) -> None:
@@ -113,7 +104,7 @@ def stock(place: int, value: Any) -> Forge:
 
 
 def target(field: str, value: Any) -> Forge:
-    return lambda lock: record(lock, "./run.box")["fields"].__setitem__(field, value)
+    return lambda lock: record(lock, "./plan.box")["fields"].__setitem__(field, value)
 
 
 def hosts(lock: Any) -> None:

@@ -346,3 +346,15 @@ def test_a_party_without_a_machine_takes_part(tmp_path: Path) -> None:
     deployment[2] = [pair for pair in deployment[2] if pair[0] != "preparation"]
     with pytest.raises(ReplayError, match="a step leaves open who takes a role"):
         replay(sealed(lock))
+
+
+@pytest.mark.parametrize("key", ["./run.others", ""])
+def test_a_kernel_that_is_not_there_has_no_defects(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.pllm"
+    path.write_text(POLICED, encoding="utf-8")
+    lock = data(compiled(path, "run"))
+    steps(lock["documents"])[0][6][1][2][1][1] = key
+    certificate = lock["documents"]["certificate"]
+    certificate["duties"] = [duty for duty in certificate["duties"] if duty[0] != "target.defect"]
+    with pytest.raises(ReplayError, match="is given a `kernel` that the lock does not hold"):
+        replay(sealed(lock))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from tests.artifacts.locks import (
     SHARED,
     Where,
     changed,
-    compiled,
     data,
     of_text,
     places,
@@ -130,10 +128,10 @@ IMPLIED = {
     "documents/records/std.(pipelines|holdings).* removed": "a record that nothing of this plan reads",
     "documents/records/[^ ]*/(id|under) (other|empty)": "what a record that is no component is called elsewhere",
     "documents/records/[^ ]*/fields/(tool|cores).*": "nothing is asked of it",
-    "documents/records/./run.box/record/fields/(isa|features).*": "an instruction set that no kernel needs here, or one said twice",
-    "documents/records/./run.box/record/fields/memory/1 (more|less)": "another memory, and enough",
-    "documents/records/./run.composition/record/fields/version(/1)? (removed|empty)": "it is about every version",
-    "documents/records/./run.composition/record/fields/of/1 doubled": "said twice",
+    "documents/records/./plan.box/record/fields/(isa|features).*": "an instruction set that no kernel needs here, or one said twice",
+    "documents/records/./plan.box/record/fields/memory/1 (more|less)": "another memory, and enough",
+    "documents/records/./plan.composition/record/fields/version(/1)? (removed|empty)": "it is about every version",
+    "documents/records/./plan.composition/record/fields/of/1 doubled": "said twice",
     "documents/records/[^ ]*/component/adversaries.*": "against those that follow the text it is proved",
     "documents/records/[^ ]*/component/(implements|host_features|security/1|carrier/2|requires.*) doubled": "said twice",
     "documents/records/[^ ]*/fields/defects.*": "the defect is still elsewhere, or no longer listed",
@@ -167,10 +165,8 @@ def resealed(lock: Any) -> bytes:
 
 
 @cache
-def lock_of(name: str, folder: Path) -> bytes:
-    path = folder / "run.pllm"
-    path.write_text(PLANS[name], encoding="utf-8")
-    return compiled(path, "run" if "experiment run" in PLANS[name] else "")
+def lock_of(name: str) -> bytes:
+    return of_text(PLANS[name], "run" if "experiment run" in PLANS[name] else "")
 
 
 Proof = Callable[[bytes], Any]
@@ -211,10 +207,8 @@ def test_every_change_of_a_lock_breaks_a_digest() -> None:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_with_new_digests_only_what_is_listed_is_accepted(
-    name: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    lock = data(lock_of(name, tmp_path_factory.getbasetemp()))
+def test_with_new_digests_only_what_is_listed_is_accepted(name: str) -> None:
+    lock = data(lock_of(name))
     by_the_command(sealed(lock))
     found = accepted(lock, "", resealed, by_the_command)
     assert [one for one in found if not is_listed(name, one)] == []

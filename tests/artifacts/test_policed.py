@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,22 +14,15 @@ from packaging.version import Version
 from pllm_lang.artifacts.replay.lock import replay
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.releases import admits
-from tests.artifacts.locks import compiled, data, sealed
+from tests.artifacts.locks import data, of_text, sealed
 from tests.artifacts.texts import POLICED
 
 Forge = Callable[[Any], None]
 
 
-@cache
-def whole(folder: Path) -> bytes:
-    path = folder / "run.pllm"
-    path.write_text(POLICED, encoding="utf-8")
-    return compiled(path, "run")
-
-
 @pytest.fixture(name="lock")
-def _lock(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return data(whole(tmp_path_factory.getbasetemp()))
+def _lock() -> Any:
+    return data(of_text(POLICED, "run"))
 
 
 def record(lock: Any, name: str) -> Any:
@@ -169,7 +160,7 @@ def more_elsewhere(lock: Any) -> None:
 
 
 def another_component_elsewhere(lock: Any) -> None:
-    experiment(lock)["drawn"][0][3] = ["./run.other"]
+    experiment(lock)["drawn"][0][3] = ["./plan.other"]
 
 
 def nobody_elsewhere(lock: Any) -> None:
@@ -235,7 +226,7 @@ FORGED: dict[str, tuple[Forge, str, str]] = {
     "a record of the contrary": (a_contrary_record, POLICY, "no record in the lock shows it"),
     "a record of another name": (another_claim_record, "certificate.assumed", "nothing rests on it"),
     "a record of another version": (field("composition", "version", ["text", "2.0"]), POLICY, "no record in the lock"),
-    "a record of another component": (field("composition", "of", words("./run.other")), POLICY, "no record in the lock"),
+    "a record of another component": (field("composition", "of", words("./plan.other")), POLICY, "no record in the lock"),
     "a record of another claim": (field("composition", "claim", ["text", "correctness"]), POLICY, "no record in the lock"),
     "a record of another outcome": (field("composition", "outcome", ["ref", "open"]), POLICY, "no record in the lock"),
     "a record about less": (field("composition", "refinement", ["ref", "specification"]), POLICY, "no record in the lock"),

@@ -176,9 +176,12 @@ def _parameters(walked: Walked, of: Component | Kernel, given: tuple[tuple[str, 
     for name, value in given:
         if not _allows(specs[name], value):
             raise ReplayError("certificate.plan", f"`{of.name}` does not allow this `{name}`")
-        inner = record(walked, value.fn) if isinstance(value, Apply) and "." in value.fn else None
-        if isinstance(value, Apply) and isinstance(inner, Component | Kernel):
-            _parameters(walked, inner, value.named)
+        key = value.fn if isinstance(value, Apply) else value.name if isinstance(value, Ref) else ""
+        inner = record(walked, key) if "." in key else None
+        if isinstance(inner, Component | Kernel):
+            _parameters(walked, inner, value.named if isinstance(value, Apply) else ())
+        elif specs[name].kind == "component":
+            raise _refuse(f"`{of.name}` is given a `{name}` that the lock does not hold")
 
 
 def _allows(spec: ParamSpec, value: Expr) -> bool:

@@ -27,7 +27,8 @@ def independent(walked: Walked) -> set[Found]:
     if experiment.deployment.kind != "local":
         _within_adversaries(policy, experiment.deployment)
     found: set[Found] = set()
-    for group, together in _groups(policy):
+    for members, together in _groups(policy):
+        group = tuple(sorted(members))
         names = " and ".join(f"`{party}`" for party in group)
         by = _said(group, together, names, experiment.deployment)
         walked.told.add((CODE, -1, f"{names} do not collude{by}"))
@@ -39,7 +40,7 @@ def _said(group: tuple[str, ...], together: int, names: str, deployment: Deploym
     if deployment.kind == "local":
         return ", although one machine runs them (a local deployment is for testing)"
     admins = dict(deployment.administered_by)
-    known = len(admins) == len(deployment.administered_by) and set(group) <= admins.keys()
+    known = len(admins) == len(deployment.administered_by) and all(admins.get(party) for party in group)
     text = f"nothing says who administers {names}, who are assumed not to collude"
     need(known, "certificate.policy", text)
     own = [admins[party] for party in group]

@@ -21,7 +21,8 @@ def check_experiment(view: ExperimentView) -> Iterator[Obligation]:
         return
     admins = dict(deployment.administered_by)
     yield from () if deployment.kind == "local" else _beyond_adversaries(policy, admins)
-    for group, together in _groups(policy):
+    for members, together in _groups(policy):
+        group = tuple(sorted(members))
         names = " and ".join(f"`{party}`" for party in group)
         if deployment.kind == "local":
             told = (
