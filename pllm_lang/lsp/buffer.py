@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 SPARE = 48
@@ -114,6 +114,24 @@ class Buffer:
         line = max(0, bisect_right(self.starts, offset) - 1)
         content = self.lines[line].content
         return Position(line, _units(content[: max(0, offset - self.starts[line])], self.units))
+
+    def on_lines(self, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+        """Line, first and last column of each stretch of offsets, in ascending order; the line is -1 where it goes on
+        behind its line. What `position` says of both ends, for many at a time."""
+        starts, ends = self.starts, [*self.starts[1:], len(self.text) + 1]
+        line, content, is_plain = -1, "", True
+        for start, end in stretches:
+            if line < 0 or start >= ends[line]:
+                line = max(0, bisect_right(starts, start) - 1)
+                content = self.lines[line].content
+                is_plain = self.units == "utf-32" or content.isascii()
+            first, last = start - starts[line], end - starts[line]
+            if end >= ends[line]:
+                yield -1, 0, 0
+            elif is_plain and last <= len(content):
+                yield line, first, last
+            else:
+                yield line, _units(content[:first], self.units), _units(content[:last], self.units)
 
     def _place(self, position: Position) -> tuple[int, int]:
         """The line, and the number of characters in it before the position."""

@@ -13,12 +13,15 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pygls import uris
 
 from pllm_lang.lsp.buffer import Buffer, Units
 from pllm_lang.lsp.snapshot import Asked, Checker, Opened, Snapshot, StaleError
+
+if TYPE_CHECKING:  # the server is ready before the library is loaded
+    from pllm_lang.lsp.names_again import Names
 
 Made = TypeVar("Made", Opened, Snapshot)
 
@@ -28,7 +31,7 @@ class CheckFailedError(Exception):
 
 
 class Document:
-    """`stamp` grows with every change; `seconds` is what the last check took."""
+    """`stamp` grows with every change; `seconds` is what the last check took; `names` are those found last (`pointing`)."""
 
     def __init__(self, uri: str, path: str, text: str, version: int, units: Units) -> None:
         self.uri = uri
@@ -39,6 +42,7 @@ class Document:
         self.seconds = 0.0
         self.opened: tuple[object, Opened] | None = None
         self.snapshot: tuple[object, Snapshot] | None = None
+        self.names: Names | None = None
         self.running: dict[str, tuple[object, asyncio.Future[Any]]] = {}
 
 

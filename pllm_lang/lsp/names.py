@@ -45,7 +45,9 @@ class _Scope(msgspec.Struct):
         return None
 
 
-class _Index:
+class Index:
+    """Walks a file and notes its names."""
+
     def __init__(self, module: Module, library: Library) -> None:
         self.module = module
         self.library = library
@@ -53,6 +55,12 @@ class _Index:
         self.at = 0
         self.scope = _Scope("")
         self.callee = ""
+
+    def all(self) -> tuple[Occurrence, ...]:
+        """All names, in the order of the text."""
+        for decl in self.module.file.decls:
+            self.declaration(decl)
+        return tuple(sorted(self.found))
 
     # ---- noting ----
 
@@ -65,9 +73,13 @@ class _Index:
         self.scope.names[word.id] = (kind, target)
         self.note(word, word.id, kind, target, True)
 
+    def find(self, name: str) -> tuple[str, str] | None:
+        """Kind and target of a name of the body."""
+        return self.scope.find(name)
+
     def look_up(self, name: str) -> tuple[str, str]:
         """Kind and target of a name: of the body, else of the module, else a word."""
-        found = self.scope.find(name)
+        found = self.find(name)
         if found is not None:
             return found
         binding = self.module.scope.get(name)
@@ -198,7 +210,7 @@ class _Index:
             case syn.Local():
                 self.refer(stmt.party, stmt.party.id)
                 self.parts(stmt.value)
-                if isinstance(stmt.target, syn.Name) and self.scope.find(stmt.target.id) is None:
+                if isinstance(stmt.target, syn.Name) and self.find(stmt.target.id) is None:
                     self.define(syn.Word(stmt.target.start, stmt.target.end, stmt.target.id), "value")
                 else:
                     self.parts(stmt.target)
@@ -248,34 +260,37 @@ class _Index:
     def body(self, body: tuple[syn.Stmt, ...]) -> None:
         for stmt in sorted(body, key=_turn):
             self.at = stmt.at
-            match stmt:
-                case syn.Input() | syn.Weight() | syn.State():
-                    kind = "value" if isinstance(stmt, syn.Input) else type(stmt).__name__.lower()
-                    self.define(stmt.name, kind)
-                    self.parts(stmt.type)
-                    for clause in stmt.clauses:
-                        self.parts(clause)
-                    if not isinstance(stmt, syn.Input) and stmt.family is not None:
-                        self.parts(stmt.family)
-                case syn.Step():
-                    self.parts(stmt.value)
-                    self.targets(stmt)
-                    for clause in stmt.clauses:
-                        self.parts(clause)
-                case syn.Repeat():
-                    self.repeat(stmt)
-                case syn.Stage():
-                    self.inner(f"{self.scope.path}/{stmt.name.id}", stmt)
-                case syn.Output():
-                    self.refer(stmt.name, stmt.name.id)
-                    for clause in stmt.clauses:
-                        self.parts(clause)
-                case _:
-                    self.parts(stmt)
+            self.statement(stmt)
+
+    def statement(self, stmt: syn.Stmt) -> None:
+        match stmt:
+            case syn.Input() | syn.Weight() | syn.State():
+                kind = "value" if isinstance(stmt, syn.Input) else type(stmt).__name__.lower()
+                self.define(stmt.name, kind)
+                self.parts(stmt.type)
+                for clause in stmt.clauses:
+                    self.parts(clause)
+                if not isinstance(stmt, syn.Input) and stmt.family is not None:
+                    self.parts(stmt.family)
+            case syn.Step():
+                self.parts(stmt.value)
+                self.targets(stmt)
+                for clause in stmt.clauses:
+                    self.parts(clause)
+            case syn.Repeat():
+                self.repeat(stmt)
+            case syn.Stage():
+                self.inner(f"{self.scope.path}/{stmt.name.id}", stmt)
+            case syn.Output():
+                self.refer(stmt.name, stmt.name.id)
+                for clause in stmt.clauses:
+                    self.parts(clause)
+            case _:
+                self.parts(stmt)
 
     def targets(self, step: syn.Step) -> None:
         for target in step.targets:
-            known = self.scope.find(target.name.id)
+            known = self.find(target.name.id)
             if known is not None and known[0] in ("value", "state"):
                 self.note(target.name, target.name.id, *known, True)
             else:
@@ -370,7 +385,4 @@ def _structs(value: Any) -> Iterator[Any]:
 
 def occurrences(module: Module, library: Library) -> tuple[Occurrence, ...]:
     """All names of a file, in the order of the text."""
-    index = _Index(module, library)
-    for decl in module.file.decls:
-        index.declaration(decl)
-    return tuple(sorted(index.found))
+    return Index(module, library).all()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from pllm_lang.lsp.names import Occurrence, occurrences
+from pllm_lang.lsp.names_again import names_again
 from pllm_lang.lsp.view import View
 from pllm_lang.resolve.modules import Module
 from pllm_lang.syntax import nodes as syn
@@ -28,7 +29,10 @@ class Place(msgspec.Struct, frozen=True):
 def names(view: View) -> tuple[Occurrence, ...]:
     """The names of the document; none where it cannot be read."""
     module = view.opened.module
-    return () if module is None else occurrences(module, view.opened.library)
+    if module is None:
+        return ()
+    view.document.names = names_again(module, view.opened.library, view.document.names)
+    return view.document.names.found
 
 
 def at(view: View, offset: int) -> Occurrence | None:

@@ -38,6 +38,11 @@ _TYPES = {
     "stage": "namespace",
 }
 _READONLY = frozenset({"const", "weight", "variable"})
+_LOOKS = {
+    kind: (LEGEND.token_types.index(type_), 2 if kind in _READONLY else 0) for kind, type_ in _TYPES.items()
+}
+_OTHER = _LOOKS["component"]
+"""The type, and the modifiers, of what is of no kind listed."""
 
 
 def full(view: View, params: types.SemanticTokensParams) -> types.SemanticTokens:  # noqa: ARG001 - the request's shape
@@ -53,30 +58,27 @@ def in_range(view: View, params: types.SemanticTokensRangeParams) -> types.Seman
 def _encoded(view: View, found: Iterable[Occurrence]) -> list[int]:
     data: list[int] = []
     line = column = 0
-    last_end = -1
-    for one in found:
-        if one.start < last_end:
+    apart = _apart(found)
+    places = view.buffer.on_lines([(one[0], one[1]) for one in apart])
+    for (_, _, _, kind, target, defines), (at, first, last) in zip(apart, places, strict=True):
+        if at < 0:
             continue
-        last_end = one.end
-        begin, end = view.buffer.position(one.start), view.buffer.position(one.end)
-        if end.line != begin.line:
-            continue
-        same = begin.line == line
-        data += [
-            begin.line - line,
-            begin.column - column if same else begin.column,
-            end.column - begin.column,
-            LEGEND.token_types.index(_TYPES.get(one.kind, "class")),
-            _modifiers(one),
-        ]
-        line, column = begin.line, begin.column
+        bits = (1 if defines else 0) | (4 if target.startswith("std.") else 0)
+        type_, own = _LOOKS.get(kind, _OTHER)
+        data += (at - line, first - column if at == line else first, last - first, type_, bits | own)
+        line, column = at, first
     return data
 
 
-def _modifiers(one: Occurrence) -> int:
-    bits = 1 if one.defines else 0
-    bits |= 2 if one.kind in _READONLY else 0
-    return bits | (4 if one.target.startswith("std.") else 0)
+def _apart(found: Iterable[Occurrence]) -> list[Occurrence]:
+    """Without names that begin inside of another."""
+    kept: list[Occurrence] = []
+    end = -1
+    for one in found:
+        if one[0] >= end:
+            kept.append(one)
+            end = one[1]
+    return kept
 
 
 FEATURES = (
