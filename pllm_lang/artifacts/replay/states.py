@@ -64,18 +64,21 @@ def _reads(stage: Stage, state: State) -> bool:
 
 def _writes_all(stage: Stage, state: State) -> bool:
     """By the members' numbers, or in turns that are numbered like them; other indices are not followed."""
-    done: set[int] = set()
+    done: list[tuple[int, int]] = []
     for node, around in _nodes(stage.body):
         if not isinstance(node, StateWrite) or number_of(node.state) != state.value:
             continue
-        turns = {f"%{one.depth}": range(one.low, one.high) for one in around}
-        if all(turns.values()):
+        turns = {f"%{one.depth}": (one.low, one.high) for one in around}
+        if all(low < high for low, high in turns.values()):
             index = node.state.index if isinstance(node.state, Member) else Num("0")
             if isinstance(index, Num):
-                done.add(int(index.value))
+                done.append((int(index.value), int(index.value) + 1))
             elif isinstance(index, Ref) and index.name in turns:
-                done.update(range(max(turns[index.name][0], 0), min(turns[index.name][-1] + 1, state.count)))
-    return len(done & set(range(max(state.count, 1)))) == max(state.count, 1)
+                done.append(turns[index.name])
+    whole = 0
+    for low, high in sorted(done):
+        whole = max(whole, high) if low <= whole else whole
+    return whole >= max(state.count, 1)
 
 
 # ---- what a state hides ----
