@@ -30,6 +30,7 @@ from pllm_lang.verify.memory import Memory
 from pllm_lang.verify.obligation import NotAsked, Obligation
 from pllm_lang.verify.registry import rules
 from pllm_lang.verify.report import findings_of
+from pllm_lang.verify.unguarded import unguarded
 from pllm_lang.verify.view import PlanView
 from pllm_lang.verify.witness.search import with_witnesses
 
@@ -161,7 +162,7 @@ def check_experiment(
         experiment.name,
         report.plan,
         (*own.obligations, *asked, *slots),
-        tuple(one for one in report.not_asked if one.family not in _families(experiment, view.plan)),
+        tuple(one for one in own.not_asked if one.family not in _families(experiment, view.plan)),
         findings,
         own.flow,
         report.source_map,
@@ -219,7 +220,7 @@ def _over_the_plan(view: PlanView, walked: Flow) -> Iterator[Obligation]:
 
 def _not_asked(view: PlanView) -> tuple[NotAsked, ...]:
     if view.plan.policy:
-        return NO_EXPERIMENT
+        return (*unguarded(view), *NO_EXPERIMENT)
     return (NO_POLICY, *((NOT_FOLLOWED,) if _has_protocols(view) else ()), *NO_EXPERIMENT)
 
 

@@ -31,6 +31,7 @@ from pllm_lang.artifacts.replay.programs import follow
 from pllm_lang.artifacts.replay.reading import read_lock, record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.artifacts.replay.texts import are_narrations
+from pllm_lang.artifacts.replay.unguarded import unguarded
 from pllm_lang.artifacts.replay.walk import walk
 from pllm_lang.artifacts.replay.walked import Walked
 from pllm_lang.catalog.records import Component
@@ -145,6 +146,9 @@ def _word_of(lock: Lock) -> Iterator[str]:
     yield "the modules and files of which it holds digests say what it says"
     if any(lock.output_errors.values()):
         yield "outputs are no further from their real-valued meaning than it says"
+    alone = " or ".join(f"`{party}`" for party in unguarded(lock))
+    if alone:
+        yield f"what {alone} sees inside protocols, whom no adversary of the policy corrupts, tells nothing secret"
     experiment = lock.documents.experiment
     for stock in () if experiment is None else experiment.stocks:
         name = stock.key.rpartition(".")[2]
