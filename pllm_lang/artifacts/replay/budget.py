@@ -10,10 +10,17 @@ from pllm_lang.artifacts.replay import terms as t
 from pllm_lang.artifacts.replay.owed import ring_of
 from pllm_lang.artifacts.replay.refusal import ReplayError, need
 from pllm_lang.artifacts.replay.terms import Names
-from pllm_lang.artifacts.replay.walked import Found, Walked, component_at, form_of
+from pllm_lang.artifacts.replay.walked import (
+    Found,
+    Walked,
+    component_at,
+    form_of,
+    number_of,
+    steps_of,
+)
 from pllm_lang.catalog.records import Component
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import Node, Repeat, Step
+from pllm_lang.ir.plan import Node, Plan, Repeat, Step
 
 VERIFICATION, PREPARATION = "verification", "preparation"
 
@@ -38,7 +45,8 @@ def runs_of(place: int, stages: int, experiment: Experiment) -> int:
 
 # ---- tokens ----
 def tokens_of_budget(walked: Walked, experiment: Experiment) -> set[Found]:
-    """The first stage takes as many tokens as a request may bring: ids of the longest input that has any, or else rows."""
+    """The first stage takes as many tokens as a request may bring: in every input that chooses rows of a weight; else ids of the
+    longest input that has any, or else rows."""
     plan, budget = walked.lock.documents.ir, dict(experiment.budget)
     said = len(plan.stages) < 2 or not budget or "max_new_tokens" in budget
     need(said, "certificate.bound", "the budget does not say how often the later stages run")
@@ -47,11 +55,22 @@ def tokens_of_budget(walked: Walked, experiment: Experiment) -> set[Found]:
     if asked is None or not given:
         return set()
     ids = [one for one in given if form_of(walked.lock, one.type).kind == "index"]
-    sizes = [(prod(one.type.shape if ids else one.type.shape[:-1]), one.value) for one in ids or given]
-    taken, about = max(sizes)
+    rows = _rows_of_weights(plan)
+    chosen = [one for one in ids if one.value in rows]
+    counted = chosen or ids or given
+    sizes = [(prod(one.type.shape if ids else one.type.shape[:-1]), one.value) for one in counted]
+    taken, about = min(sizes) if chosen else max(sizes)
     text = f"the budget allows {asked} input tokens, and the plan takes {taken}"
     need(whole(asked) <= taken, "certificate.bound", text)
     return {("coverage.tokens", about, "")}
+
+
+def _rows_of_weights(plan: Plan) -> set[int]:
+    """What the first stage takes for row numbers of a weight."""
+    weights = {one.value for one in plan.weights}
+    steps = [one for stage in plan.stages[:1] for one in steps_of(stage.body)]
+    looked = [one for one in steps if one.operator in ("std.nn.embedding", "std.operators.gather")]
+    return {number_of(one.operands[1]) for one in looked if number_of(one.operands[0]) in weights}
 
 
 # ---- wrong rows that no check sees ----
