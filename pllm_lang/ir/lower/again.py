@@ -10,6 +10,7 @@ no use once the declarations around the plan have changed; then everything is lo
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ _TABLES = (
     "format_index", "constant_index", "weight_of", "scales", "values", "parts", "expanded", "signatures",
 )  # fmt: skip
 _COUNTS = ("next_value", "statements", "loops", "requirements", "suggestions", "stopped")
+_lists_of, _tables_of, _counts_of = attrgetter(*_LISTS), attrgetter(*_TABLES), attrgetter(*_COUNTS)
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -121,9 +123,9 @@ def _mark(ctx: Context) -> Mark:
     scope = ctx.frame.scope
     accesses = {state: _copy(seen) for state, seen in ctx.accesses.items()}
     return Mark(
-        tuple(len(getattr(ctx, name)) for name in _LISTS),
-        tuple(len(getattr(ctx, name)) for name in _TABLES),
-        tuple(getattr(ctx, name) for name in _COUNTS),
+        tuple(map(len, _lists_of(ctx))),
+        tuple(map(len, _tables_of(ctx))),
+        _counts_of(ctx),
         len(scope.names),
         len(scope.places),
         accesses,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pllm_lang.exact.interval import Interval
 from pllm_lang.exact.number import Exact, exact
 from pllm_lang.ir.plan import UNKNOWN, Bound, Input, State, Weight
 from pllm_lang.text.finding import Verdict
@@ -22,14 +23,16 @@ def check_plan(plan: PlanView, _flow: Flow) -> Iterator[Obligation]:
     """Every stated range of an input, weight or state is one that its format holds, and not empty."""
     given = (*plan.plan.inputs, *plan.plan.weights, *plan.plan.states)
     staged = (one for stage in plan.plan.stages for one in stage.inputs)
+    limits: dict[int, Interval | None] = {}
     for one in (*given, *staged):
         if one.type != UNKNOWN:
-            yield from _judge(one, plan)
+            if one.type.format not in limits:
+                limits[one.type.format] = format_range(plan.format_of(one.type))
+            yield from _judge(one, plan, limits[one.type.format])
 
 
-def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation]:
-    format_ = plan.format_of(given.type)
-    limit = format_range(format_)
+def _judge(given: Input | Weight | State, plan: PlanView, limit: Interval | None) -> Iterator[Obligation]:
+    """`limit` are the values that the format holds."""
     low, high = _stated(given.bounds)
     if low is not None and high is not None and low > high:
         yield _refuted(
@@ -38,7 +41,7 @@ def _judge(given: Input | Weight | State, plan: PlanView) -> Iterator[Obligation
         return
     outside = [v for v in (low, high) if limit and v is not None and not limit.low <= v <= limit.high]
     if limit is not None and outside:
-        told = f"{shown(outside[0])} is outside {format_text(format_)}, which holds {shown_range(limit)}"
+        told = f"{shown(outside[0])} is outside {format_text(plan.format_of(given.type))}, which holds {shown_range(limit)}"
         yield _refuted(given.value, told, str(outside[0]))
         return
     least = max(0, low or 0, -(high or 0))
