@@ -207,8 +207,10 @@ def _input(at: At, given: Input) -> None:
         made = Held(use.outputs[0][1], seat.gives[0][0].type, holding, owner)
         at.names[made.name] = at.values[given.value] = made
         return
-    if isinstance(holding, p.Shared) and owner:
-        _is_kept_apart(at, name, owner, holding)
+    if isinstance(holding, p.Shared):
+        at.assumed.add(f"the pieces that `{name}` begins in tell nothing by themselves")
+        if owner:
+            _is_kept_apart(at, name, owner, holding)
     known = owner or (frozenset(holding.parties) if isinstance(holding, p.Clear) else frozenset[str]())
     _begins(at, given.value, None, holding, known)
     at.values[given.value] = at.names[name] = arrives(at, given.value, at.values[given.value])

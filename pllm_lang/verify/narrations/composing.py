@@ -171,6 +171,7 @@ def _input(stage: UnderWay, given: Input) -> None:
             held = Held(name, type_, holding, secrets, owner or frozenset(holding.parties))
         case p.Shared():
             held = Held(name, type_, holding, secrets, owner)
+            stage.assumed[f"the pieces that `{name}` begins in tell nothing by themselves"] = None
     stage.values[given.value] = stage.arrive(
         given.value, stage.give(held, value=given.value), given.value, "step"
     )
