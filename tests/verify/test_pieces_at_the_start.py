@@ -21,8 +21,8 @@ policy ours {
   adversary semi_honest corrupts 1 of [p0, p1]
   security: { computational: 128, statistical: 40 }
   learns client: [results]
-  learns p0: [lengths, stages]
-  learns p1: [lengths, stages]
+  learns p0: [lengths, stages, stop]
+  learns p1: [lengths, stages, stop]
 }
 
 plan sums under ours {
