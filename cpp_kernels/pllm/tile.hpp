@@ -14,6 +14,7 @@ constexpr long strip_digits = 512;     // most digit rows whose sums are held at
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
 constexpr long many_rows = 48;         // digit rows from which a tile may walk two chunks at once and write its results
 constexpr long block_bytes = 512;      // of weights that a tile uses between two turns of fetching
+constexpr long most_parts = 4;         // tiles that fetch a part of the next chunk each; more would ask for each line often
 // Bytes that a single tile fetches ahead of itself, because it reads memory only once; measured.
 template <int Bits>
 constexpr long own_ahead = Bits == 8 ? 2048 : 3072;
@@ -66,7 +67,7 @@ struct Strip {
   Direct direct;
   const std::int8_t* after;  // weights that are read after these
   const std::int8_t* next;   // chunk, as long as this one, fetched while this one is used
-  long tiles;                // that share the fetching
+  long parts;                // of it that a tile fetches
 };
 
 template <int Bits, int Columns>
@@ -107,10 +108,10 @@ __attribute__((always_inline)) inline void store_sums(const Isa::Sums (&sums)[Ro
 #define PLLM_ONE_BODY __attribute__((noinline, noclone))
 #endif
 
-// Rows digit rows from `row`, and the vectors from..from + Columns of the panel; InPlace when sums may be results. A tile
-// that fetches the next chunk is number `index` of those that share it.
+// Rows digit rows from `row`, and the vectors from..from + Columns of the panel; InPlace when sums may be results. `part` of
+// the next chunk is what a tile fetches that does.
 template <int Rows, int Columns, int Bits, bool InPlace, Fetch What>
-PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long index) {
+PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
   constexpr long step_bytes = long(panel) * Isa::group * Bits / 8;
   constexpr long block_steps = block_bytes / step_bytes;
   static_assert(block_steps % Isa::unrolled == 0);
@@ -136,7 +137,7 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long index) {
   };
   long steps = strip.width / Isa::group;
   Ahead ahead = {};
-  if (What == Fetch::next) ahead = Ahead::share(strip.next, steps * step_bytes, index, strip.tiles, steps / block_steps);
+  if (What == Fetch::next) ahead = Ahead::share(strip.next, steps * step_bytes, part, strip.parts, steps / block_steps);
   for (; steps >= block_steps; steps -= block_steps) {
     if (What == Fetch::next) ahead.take_turn();
     if (What == Fetch::own)
@@ -155,18 +156,18 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long index) {
 // Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, the last of them for nothing; where it would
 // be written over the results of other rows, it goes alone.
 template <int Bits, bool InPlace, Fetch What>
-void short_tile(const Strip& strip, long row, long rows, long index) {
+void short_tile(const Strip& strip, long row, long rows, long part) {
   if (InPlace && strip.direct.results != nullptr && rows == 3) {
     --rows;
-    tile<1, Isa::columns, Bits, InPlace, What>(strip, row + rows, 0, index);
+    tile<1, Isa::columns, Bits, InPlace, What>(strip, row + rows, 0, part);
   }
-  if (rows == 1) return tile<1, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
-  if (rows == 2) return tile<2, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
+  if (rows == 1) return tile<1, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
+  if (rows == 2) return tile<2, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
   if constexpr (Isa::rows > 4) {
-    if (rows == 5) return tile<5, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
-    if (rows > 5) return tile<Isa::rows, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
+    if (rows == 5) return tile<5, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
+    if (rows > 5) return tile<Isa::rows, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
   }
-  tile<4, Isa::columns, Bits, InPlace, What>(strip, row, 0, index);
+  tile<4, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
 }
 
 // More digit rows than a tile takes, but few enough to read each weight once: half the panel at a time.
@@ -197,9 +198,15 @@ void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
     if (final) done(rows);
     return;
   }
-  for (long row = 0, end = 0, index = 0; row < rows; row = end, ++index) {
+  const long tiles = tiles_of(rows);
+  for (long row = 0, end = 0, index = 0, part = -1; row < rows; row = end, ++index) {
     end = row + tile_rows_of(rows - row);
-    short_tile<Bits, InPlace, What>(strip, row, end - row, index);
+    const long group = index * strip.parts / tiles;
+    if (group > part)
+      short_tile<Bits, InPlace, What>(strip, row, end - row, group);
+    else
+      short_tile<Bits, InPlace, Fetch::nothing>(strip, row, end - row, group);
+    part = group;
     if (final) done(end);
   }
 }
@@ -220,7 +227,8 @@ void multiply_strip(Strip strip, long rows, Done& done) {
       short_tile<Bits, Done::in_place, Fetch::own>(strip, 0, rows, 0);
     return done(rows);
   }
-  strip.tiles = rows <= Isa::tall_rows ? 2 : tiles_of(rows);
+  const long tiles = rows <= Isa::tall_rows ? 2 : tiles_of(rows);
+  strip.parts = tiles < most_parts ? tiles : most_parts;
   std::int32_t* const results = strip.direct.results;
   const bool whole = results != nullptr && strip.width <= 2 * chunk && rows >= many_rows;
   const long length = whole ? strip.width : chunk_length(strip.width);
