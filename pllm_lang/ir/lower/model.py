@@ -21,6 +21,7 @@ from pllm_lang.ir.lower.model_passes import passes_of
 from pllm_lang.ir.lower.plan import Lowered, lower_plan
 from pllm_lang.models.errors import LoweringError, Note
 from pllm_lang.models.findings import NOT_SUPPORTED, note, refusal
+from pllm_lang.models.graph import ModelGraph
 from pllm_lang.models.lower import lower_model, read_model
 from pllm_lang.models.passes.apply import PassUse, apply_passes
 from pllm_lang.models.text.model import unformatted_text
@@ -68,11 +69,26 @@ def lower_experiment_model(project: Project, library: Library, record: Record) -
         lowering = lower_model(
             found.text, batch=1, max_input_tokens=tokens["max_input_tokens"], max_new_tokens=tokens["max_new_tokens"]
         )  # fmt: skip
-        text = unformatted_text(apply_passes(lowering.graph, passes))
+        graph = apply_passes(lowering.graph, passes)
+        _refuse_chunks(graph)
+        text = unformatted_text(graph)
     except LoweringError as error:
         return LoweredModel(None, (refusal(error, _called(found), place),))
     lowered = _lower_text(text, record.under, place)
     return LoweredModel(lowered, tuple(_notes(lowering.notes, found, place)))
+
+
+def _refuse_chunks(graph: ModelGraph) -> None:
+    """An experiment's budget counts the first stage once a request, so chunks would cost a part of what they do. Raises
+    LoweringError."""
+    stage = graph.prefill
+    if stage.steps > 1:
+        raise LoweringError(
+            "text.chunks",
+            f"`prefill` runs {stage.steps} times a request, with {stage.query} tokens each, and an experiment counts it once",
+            key="passes",
+            help="leave `chunk_prefill` out, which changes no result; `pllm lower --pass` prints the plan of a chunk",
+        )
 
 
 def _lower_text(text: str, policy: str, place: Span) -> Lowered:

@@ -80,7 +80,12 @@ def _refuse_unsaid(graph: ModelGraph) -> None:
             )
     for done in graph.transformations:
         if done.name not in PASSES:
-            raise LoweringError("text.pass", f"the pass {done.name} has no form in the text", key="passes")
+            raise LoweringError(
+                "text.pass",
+                f"`{done.name}` picks cache entries by values of the run, and the library has no operator that does",
+                key="passes",
+                help="check the model without it; `pllm export` writes the model with it for the pllm.run SDK",
+            )
 
 
 def _tensors(graph: ModelGraph) -> Iterator[tuple[str, Shape]]:
