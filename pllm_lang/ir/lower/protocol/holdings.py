@@ -46,6 +46,8 @@ def shared(key: str, parties: tuple[str, ...], library: Library) -> p.Shared:
     if isinstance(wanted, Num) and int(wanted.value) != len(parties):
         text = f"`{record.name}` is held by {wanted.value} parties, not by {len(parties)}"
         raise MalformedError("protocol.malformed", text)
+    if not parties:
+        raise MalformedError("protocol.malformed", f"`{record.name}` is shared between nobody")
     if len(set(parties)) != len(parties):
         raise MalformedError("protocol.malformed", f"a party holds two places of `{record.name}`")
     pieces = record.fields.get("pieces")
