@@ -97,10 +97,7 @@ class Editing:
             return findings
         name = opened.source.name
         settings, _ = _settings(asked.path)
-        kept = self._kept.setdefault(asked.path, Kept())
-        if kept.trials is None:
-            kept.trials = Kept()
-        trials = kept.trials
+        trials = self._trials(asked.path)
 
         def check(changed: dict[str, str]) -> Iterable[Finding]:
             asked.tick()
@@ -110,6 +107,19 @@ class Editing:
             ).findings
 
         return tried(proposed, {name: asked.text}, check, snapshot.findings)
+
+    def trial(self, asked: Asked, texts: Mapping[str, str]) -> Snapshot:
+        settings, _ = _settings(asked.path)
+        text = texts.get(asked.path, asked.text)
+        other = msgspec.structs.replace(asked, text=text, real=text, buffers={**asked.buffers, **texts})
+        return _checked(other, settings, "", self._trials(asked.path) if asked.path in self._kept else Kept())
+
+    def _trials(self, path: str) -> Kept:
+        """What is remembered of a document as it might be."""
+        kept = self._kept.setdefault(path, Kept())
+        if kept.trials is None:
+            kept.trials = Kept()
+        return kept.trials
 
     def cost(self, snapshot: Snapshot, name: str) -> str:
         from pllm_lang.artifacts.cost import cost_report

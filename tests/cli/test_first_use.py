@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pllm_lang.catalog.load import shipped_library
 from pllm_lang.cli.app import app
+from pllm_lang.cli.library_text import library_text
 
 TWO = """pllm 1
 
@@ -91,6 +93,69 @@ def test_a_misspelt_code_is_asked_about(code: str, meant: str, tmp_path: Path) -
     )
     result = CliRunner().invoke(app, ["check", "--select", f"names,{code}", str(tmp_path)])
     assert f"there is no finding or family `{code}`; did you mean `{meant}`?" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "line"),
+    [
+        (
+            "masked_linear",
+            "# masked_linear: component of std.components (import ",
+            "component masked_linear = ",
+        ),
+        (
+            "pllm/masked-linear",
+            "# masked_linear: component of std.components (import ",
+            "component masked_linear = ",
+        ),
+        ("std.policies.two_party", "# two_party: policy of std.policies (import ", "policy two_party {"),
+        ("linear", "# linear: operator of std.operators (in scope without an import)", "  means y = "),
+        (
+            "single_evaluator",
+            "# single_evaluator: policy of std.policies (import ",
+            "## A client, a preparation party",
+        ),
+        ("laptop_24gib", "# laptop_24gib: target of std.targets (import ", "  memory: 24GiB"),
+    ],
+)
+def test_a_name_of_the_library_is_shown_as_it_stands(name: str, head: str, line: str) -> None:
+    status, text = pllm("explain", name)
+    assert (status, text.startswith(head)) == (0, True), text
+    assert any(one.startswith(line) for one in text.splitlines())
+    assert text.endswith("}\n")
+
+
+def test_every_declaration_of_the_library_can_be_shown_with_its_documentation() -> None:
+    library = shipped_library()
+    for key in library.keys(""):
+        record, text = library.get(key), library_text(key)
+        assert record is not None
+        assert text is not None
+        shown = " ".join(
+            line.removeprefix("##").strip() for line in text.splitlines() if line.startswith("##")
+        )
+        assert " ".join(record.doc.split()) in shown, key
+
+
+def test_a_module_of_the_library_lists_its_names() -> None:
+    status, text = pllm("explain", "std.policies")
+    assert status == 0
+    names = [line.split()[0] for line in text.splitlines()]
+    assert names == sorted(names)
+    assert {"client_server", "two_party"} <= {*names}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("masked_liner", "the library has no `masked_liner`; did you mean `masked_linear`?\n"),
+        ("std.polices", "the library has no `std.polices`; did you mean `std.policies`?\n"),
+        ("beaver_mul", "the library has no `beaver_mul`; what begins so: beaver_multiply\n"),
+        ("zzz", "there is no finding with the code `zzz`; `pllm explain` lists all codes\n"),
+    ],
+)
+def test_a_name_that_the_library_has_not(name: str, said: str) -> None:
+    assert pllm("explain", name) == (2, said)
 
 
 def test_a_plan_is_not_replayed_but_compiled(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`pllm explain CODE`: the page of a finding's code, with a bad and a good example."""
+"""`pllm explain CODE`: the page of a finding's code, with a bad and a good example; or a name of the library, as it stands there."""
 
 from __future__ import annotations
 
@@ -6,27 +6,49 @@ from pathlib import Path
 
 import click
 
-from pllm_lang.cli.app import BAD_CALL
+from pllm_lang.cli.app import BAD_CALL, FOUND_NOTHING
 from pllm_lang.cli.codes import complete_code
 from pllm_lang.resources import rule_pages_dir
 
 
-@click.command(short_help="What a finding means; all codes without an argument.")
-@click.argument("code", required=False, shell_complete=complete_code)
+@click.command(short_help="What a finding means, or what a name of the library is.")
+@click.argument("code", metavar="[CODE|NAME]", required=False, shell_complete=complete_code)
 def command(code: str | None) -> int:
-    """Print the page of a finding's CODE (`bounds.overflow`); of a family (`bounds`), or of all without CODE, list the codes."""
+    """Print the page of a finding's CODE (`bounds.overflow`); of a family (`bounds`), or of all without CODE, list the codes.
+
+    A NAME of the library (`masked_linear`, `std.policies.two_party`) is shown as it stands there; of a module (`std.policies`)
+    the names are listed.
+    """
     listed = [known for known in known_codes() if code in (None, known.partition(".")[0])]
     if listed:
         width = max(len(known) for known in listed)
         click.echo("\n".join(f"{known:<{width}}  {_first_sentence(known)}" for known in listed))
-        return 0
+        return FOUND_NOTHING
     assert code is not None
     page = _page(code) if _well_formed(code) else None
-    if page is None or not page.is_file():
-        click.echo(f"there is no finding with the code `{code}`{nearest(code)}", err=True)
-        return BAD_CALL
-    click.echo(page.read_text(encoding="utf-8").rstrip())
-    return 0
+    if page is not None and page.is_file():
+        click.echo(page.read_text(encoding="utf-8").rstrip())
+        return FOUND_NOTHING
+    return _of_the_library(code)
+
+
+def _of_the_library(name: str) -> int:
+    from pllm_lang.cli.library_text import (  # the library loads for a name alone
+        MODULE,
+        library_text,
+        nearest_name,
+    )
+
+    text = library_text(name)
+    if text is not None:
+        click.echo(text)
+        return FOUND_NOTHING
+    meant, hint = nearest_name(name), nearest(name)
+    if meant and (name.startswith(MODULE) or not hint.startswith("; did you mean")):
+        click.echo(f"the library has no `{name}`; {meant}", err=True)
+    else:
+        click.echo(f"there is no finding with the code `{name}`{hint}", err=True)
+    return BAD_CALL
 
 
 def is_known(code: str) -> bool:
