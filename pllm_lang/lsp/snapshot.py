@@ -75,6 +75,10 @@ class Checker(Protocol):
         """The findings with what would mend them, each tried on the text."""
         ...
 
+    def trial(self, asked: Asked, texts: Mapping[str, str]) -> Snapshot:
+        """The check of a document as it would be with other texts of files, told by path."""
+        ...
+
     def files(self, root: str) -> tuple[str, ...]:
         """The plan files of a project."""
         ...

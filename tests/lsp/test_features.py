@@ -221,6 +221,80 @@ def test_references_and_rename_reach_every_file(server: Server) -> None:
     server.run(story())
 
 
+CAPTURED = """pllm 1
+
+import std.formats [fx64_18]
+import std.protocols [additive_share, additive_reveal]
+
+policy two {
+  parties [client, p0, p1]
+  adversary semi_honest corrupts 1 of [p0, p1]
+  learns client: [results, lengths]
+  learns p0: [lengths]
+  learns p1: [lengths]
+}
+
+component own_sub = "own/sub" {
+  kind: method
+  version: "1"
+  implements: neg
+  roles: [p0]
+  protocol (x: F[...s] from p0) -> (y: F[...s] to p0) {
+    online {
+      p0: y = -x
+    }
+  }
+}
+
+plan shared under two {
+  input v: fx64_18[2] from client where abs(v) <= 8
+  s = share(v) using additive_share
+  y = reveal(s) using additive_reveal
+  output y to client
+}
+"""
+RENAMES = [
+    ("shared under", "additive_share", "`names.duplicate`"),
+    ("shared under", "add", "names.shadows"),
+    ("v: fx64_18", "fx64_18", "names.shadows"),
+    ("x: F", "share", "protocol.signature"),
+    ("p0, p1]\n  learns client", "server", "params.missing"),
+]
+"""A name, what it would be called, and what is said against it."""
+
+
+@pytest.mark.parametrize(("before", "new", "said"), RENAMES)
+def test_rename_is_refused_where_the_check_says_something_else(
+    before: str, new: str, said: str, server: Server
+) -> None:
+    async def story() -> None:
+        async with server.folder() as s:
+            uri = s.open("plan.pllm", CAPTURED)
+            assert await s.diagnostics(uri) == []
+            params = types.RenameParams(s.document(uri), s.at(uri, before), new)
+            with pytest.raises(JsonRpcException, match=said):
+                await s.client.text_document_rename_async(params)
+            free = types.RenameParams(s.document(uri), s.at(uri, before), "quite_free")
+            if said not in ("protocol.signature", "params.missing"):
+                assert await s.client.text_document_rename_async(free) is not None
+
+    server.run(story())
+
+
+def test_rename_is_refused_where_another_file_says_something_else(server: Server) -> None:
+    """`int8` is what the other file calls a format of the library."""
+
+    async def story() -> None:
+        async with server.folder() as s:
+            s.write("user.pllm", USER)
+            uri = s.open("shared.pllm", SHARED)
+            params = types.RenameParams(s.document(uri), s.at(uri, "wide"), "int8")
+            with pytest.raises(JsonRpcException, match="would not mean the same everywhere"):
+                await s.client.text_document_rename_async(params)
+
+    server.run(story())
+
+
 def test_rename_refuses_what_would_change_the_meaning(server: Server) -> None:
     async def story() -> None:
         async with server.folder() as s:
