@@ -14,7 +14,7 @@ constexpr long strip_digits = 512;     // most digit rows whose sums are held at
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
 constexpr long many_rows = 48;         // digit rows from which a tile may walk two chunks at once and write its results
 constexpr long block_bytes = 512;      // of weights that a tile uses between two turns of fetching
-constexpr long most_parts = 4;         // tiles that fetch a part of the next chunk each; more would ask for each line often
+constexpr long most_parts = 6;         // tiles that fetch a part of the next chunk each; more would ask for each line often
 // Bytes that a single tile fetches ahead of itself, because it reads memory only once; measured.
 template <int Bits>
 constexpr long own_ahead = Bits == 8 ? 2048 : 3072;
