@@ -203,6 +203,29 @@ plan p under two_party {
     assert "help: its parties are p0, p1; a policy of your own can name others" in told
 
 
+@pytest.mark.parametrize(
+    ("written", "help"),
+    [
+        ("additive", "import it: `import std.holdings [additive]`"),
+        ("aditive", "did you mean `additive`, of `std.holdings`?"),
+    ],
+)
+def test_a_holding_that_is_not_imported_is_one_error(written: str, help: str) -> None:
+    text = f"""pllm 1
+import std.formats [fx64_18]
+import std.protocols [additive_add]
+import std.policies [two_party]
+plan p under two_party {{
+  input x: fx64_18[4] as {written}(p0, p1) where abs(x) <= 1
+  y = add(x, x) using additive_add
+  output y
+}}
+"""
+    told = CliRunner().invoke(app, ["check", "-"], input=text, standalone_mode=False).output
+    assert f"help: {help}" in told
+    assert "1 error\n" in told
+
+
 def test_a_misspelt_import_is_one_error() -> None:
     text = """pllm 1
 import std.formats [int8, int23]

@@ -124,13 +124,17 @@ def parties(ctx: Context, names: syn.ListExpr, anchor: syn.Anchor) -> tuple[str,
 def read_holding(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Placement:
     """`as replicated(p0, p1, p2)`: the holding's record and the parties in the order written."""
     callee = expr.callee if isinstance(expr, syn.Call) else expr
-    binding = ctx.frame.module.scope.get(callee.id) if isinstance(callee, syn.Name) else None
-    record = ctx.library.get(binding.key) if binding else None
-    if binding is None or not isinstance(record, Holding):
-        name = callee.id if isinstance(callee, syn.Name) else ""
+    name = callee.id if isinstance(callee, syn.Name) else ""
+    binding = ctx.frame.module.scope.get(name)
+    key = "" if binding is None else binding.key
+    record = ctx.library.get(key) if key else None
+    if not isinstance(record, Holding):
         help = whence(ctx, name, "holding") or "import one, for example from `std.holdings`"
         span = span_of(ctx, anchor, expr)
         report(ctx, "names.unknown", "a holding is needed after `as`", span, help, data={"name": name})
+        key = _meant_holding(ctx, name, help)
+        record = ctx.library.get(key) if key else None
+    if not isinstance(record, Holding):
         return Placement()
     holders = _holders(ctx, expr.args if isinstance(expr, syn.Call) else (), anchor)
     problem = _miscounted(record, holders)
@@ -139,7 +143,14 @@ def read_holding(ctx: Context, expr: syn.Expr, anchor: syn.Anchor) -> Placement:
         names = ", ".join(f"p{index}" for index in range(count))
         help = f"name its parties, each once, in the order of the pieces: `as {record.name}({names})`"
         report(ctx, "types.clause", problem, span_of(ctx, anchor, expr), help)
-    return Placement("shared", holders, binding.key)
+    return Placement("shared", holders, key)
+
+
+def _meant_holding(ctx: Context, name: str, help: str) -> str:
+    """The holding that was meant by a name that is not in scope, or by a slip: the check goes on with it. "" for none."""
+    found = meant(help)
+    wanted = name if found is None else found.name
+    return next((key for key in ctx.library.keys("holding") if key.rpartition(".")[2] == wanted), "")
 
 
 def _holders(ctx: Context, args: tuple[syn.Expr | syn.Entry, ...], anchor: syn.Anchor) -> tuple[str, ...]:
