@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pllm_lang.artifacts.replay.lock import replay
+from pllm_lang.artifacts.replay.refusal import ReplayError
 from pllm_lang.cli.checking import check_files
 from tests.artifacts.locks import of_text
 
@@ -86,6 +87,15 @@ def test_a_replay_lists_them_as_taken_on_trust(changed: dict[str, str], who: str
         f"what {who} sees inside protocols, whom no adversary of the policy corrupts, tells nothing secret"
     )
     assert [one for one in trusted if "inside protocols" in one] == ([sentence] if who else [])
+
+
+def test_a_client_that_is_guarded_against_is_proved_and_its_lock_is_beyond_replay() -> None:
+    """It gets every piece of the result: that these are fresh, so that they tell no more than their sum, replay does not follow."""
+    guarded = USUAL | {"corrupted": "p0, p1, dealer, client, owner"}
+    with pytest.raises(ReplayError) as refused:
+        replay(of_text(PLAN.format(**guarded)))
+    assert refused.value.code == "certificate.beyond"
+    assert "unless the pieces of `x` are fresh, which replay does not follow" in str(refused.value)
 
 
 EXPERIMENT = """

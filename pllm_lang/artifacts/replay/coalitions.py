@@ -150,8 +150,20 @@ def _sees(seat: Seated, coalition: set[str], proofs: Proofs) -> Fraction:
     roles = tuple(sorted(role for role, party in seat.roles.items() if party in coalition))
     if roles and (seat.number, roles) not in proofs.shown:
         moves = proofs.take(False, seat.number, roles, seat.text.name)
-        proofs.shown[seat.number, roles] = proves_view(proofs.runs[seat.number], roles, moves)
+        proofs.shown[seat.number, roles] = _proved(proofs.runs[seat.number], roles, moves)
     return proofs.shown.get((seat.number, roles), Fraction(0))
+
+
+def _proved(run: Run, roles: tuple[str, ...], moves: tuple[Move, ...]) -> Fraction:
+    """Of pieces that are taken for fresh, what is left may be no secret; that they are is not followed here."""
+    try:
+        return proves_view(run, roles, moves)
+    except ReplayError as problem:
+        fresh = next((given.name for given in run.protocol.inputs if given.fresh), None)
+        if fresh is None or problem.code != "certificate.view":
+            raise
+        text = f"{problem.message}, unless the pieces of `{fresh}` are fresh, which replay does not follow"
+        raise ReplayError("certificate.beyond", text, run.protocol.name) from None
 
 
 def _rounds(seat: Seated | None) -> bool:
