@@ -32,6 +32,12 @@ def in_record(line: str) -> str:
         (in_plan('x = f("abc)'), "unclosed_string", '"abc)', "this string is not closed"),
         (in_plan("x = f('abc')"), "wrong_quotes", "'", "strings are written with `\"`, not with `'`"),
         (in_plan("x = f(a) // twice"), "comment_sign", "//", "a comment begins with `#`, not with `//`"),
+        (
+            in_record('model: huggingface("c.json") |> fuse_qkv'),
+            "misplaced",
+            "|>",
+            "passes stand in the declaration of a model",
+        ),
         (in_plan("-- a comment"), "comment_sign", "--", "a comment begins with `#`, not with `--`"),
         (in_plan("x = f(a);"), "stray_character", ";", "`;` has no meaning here"),
         (

@@ -35,6 +35,7 @@ _RECOGNISERS: tuple[Recogniser, ...] = (
     words.bad_edition,
     words.keyword_as_name,
     words.misspelt_keyword,
+    signs.misplaced_pass,
     signs.double_operator,
     characters.range_sign,
     signs.equals_for_colon,

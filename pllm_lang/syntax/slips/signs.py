@@ -46,6 +46,19 @@ _OPERATORS = frozenset(
 )
 
 
+def misplaced_pass(trouble: Trouble) -> Slip | None:
+    """`model: huggingface("config.json") |> fuse_qkv` in an experiment."""
+    bad = here(trouble)
+    if (
+        bad.text != "|>"
+        or token(trouble, line_start(trouble, trouble.at)).text == "model"
+        or is_line_first(trouble, trouble.at)
+    ):
+        return None
+    help_ = 'write `model m = huggingface("config.json") |> ...` at the top level, and name `m` here'
+    return slip(trouble, "misplaced", "passes stand in the declaration of a model", bad, help=help_)
+
+
 def equals_for_colon(trouble: Trouble) -> Slip | None:
     """`kind = method`, `f(bits = 32)`, `{ a = 1 }`, `input h = f32[2]`."""
     bad = here(trouble)
