@@ -103,7 +103,7 @@ class Editing:
             asked.tick()
             text = changed.get(name, asked.text)
             return _checked(
-                msgspec.structs.replace(asked, text=text, real=text), settings, "", trials
+                msgspec.structs.replace(asked, text=text, real=text, tell=_nobody), settings, "", trials
             ).findings
 
         return tried(proposed, {name: asked.text}, check, snapshot.findings)
@@ -134,6 +134,10 @@ class Editing:
         except NoSuchPlanError:
             return ""
         return as_text(cost_report(report, found.proof, found.library, found.experiment))
+
+
+def _nobody(opened: Opened) -> None:  # noqa: ARG001 - a trial is no text that anybody sees
+    return
 
 
 def _settings(path: str) -> tuple[Settings, str]:
@@ -188,6 +192,7 @@ def _seen(asked: Asked, settings: Settings, kept: Kept, loaded: Loaded | Finding
 def _checked(asked: Asked, settings: Settings, problem: str, kept: Kept) -> Snapshot:
     loaded = _load(asked, settings.root, kept)
     opened = _seen(asked, settings, kept, loaded)
+    asked.tell(opened)
     if isinstance(loaded, Finding):
         return Snapshot(opened, (loaded,), (), (), problem)
     comments = {name: known.parsed.comments for name, known in kept.read.items()}

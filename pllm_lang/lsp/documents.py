@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from pygls import uris
 
 from pllm_lang.lsp.buffer import Buffer, Units
@@ -145,13 +146,21 @@ class Documents:
     async def _shared(
         self, document: Document, kind: str, state: object, make: Callable[[Asked], Made]
     ) -> Made:
-        """Several requests for the same wait for one check."""
+        """Several requests for the same wait for one check; those for the opened document, until a check has opened it."""
         under_way = document.running.get(kind)
         if under_way is None or under_way[0] != state or under_way[1].done():
-            asked = self.asked(document)
             loop = asyncio.get_running_loop()
+            early: asyncio.Future[Opened] = loop.create_future()
+
+            def tell(opened: Opened) -> None:
+                loop.call_soon_threadsafe(_told, early, opened)
+
+            asked = self.asked(document, tell)
             future: asyncio.Future[Any] = loop.run_in_executor(self.pool, self._made, document, asked, make)
             future.add_done_callback(_seen)  # where nobody waits any more, a failure is no news
+            if kind == "snapshot":
+                future.add_done_callback(lambda _: _told(early, None))
+                document.running["opened"] = (state, early)
             under_way = document.running[kind] = (state, future)
         return await asyncio.shield(under_way[1])
 
@@ -179,7 +188,7 @@ class Documents:
             self.checker.forget(asked.path)
             raise CheckFailedError(type(problem).__name__) from None
 
-    def asked(self, document: Document) -> Asked:
+    def asked(self, document: Document, tell: Callable[[Opened], object] | None = None) -> Asked:
         stamp = document.stamp
 
         def tick() -> None:
@@ -187,7 +196,8 @@ class Documents:
                 raise StaleError
 
         buffers = {other.path: other.buffer.text for other in self.by_uri.values()}
-        return Asked(document.path, document.buffer.text, document.buffer.real, buffers, tick)
+        asked = Asked(document.path, document.buffer.text, document.buffer.real, buffers, tick)
+        return asked if tell is None else msgspec.structs.replace(asked, tell=tell)
 
     def _state(self, document: Document) -> object:
         """What the answer depends on: this text, the other open ones that it reads, and the disk."""
@@ -227,6 +237,17 @@ def _can_be_named(path: str) -> bool:
 def _seen(future: asyncio.Future[Any]) -> None:
     if not future.cancelled():
         future.exception()
+
+
+def _told(early: asyncio.Future[Opened], opened: Opened | None) -> None:
+    """The document was opened on the way to its check; None where the check has ended, however it did."""
+    if early.done():
+        return
+    if opened is not None:
+        early.set_result(opened)
+    else:
+        early.add_done_callback(_seen)
+        early.set_exception(StaleError())  # who waits for it asks again
 
 
 def _real(paths: Iterable[str]) -> set[str]:

@@ -27,7 +27,8 @@ class StaleError(Exception):
 class Asked(msgspec.Struct, frozen=True):
     """The document at `path`, with `text` as it is now (`real`: without the blanks of an edited buffer).
 
-    `buffers` are the texts of all open documents by path. `tick` is called now and then and raises StaleError.
+    `buffers` are the texts of all open documents by path. `tick` is called now and then and raises StaleError. `tell` is
+    called with the document once it is opened, before it is checked.
     """
 
     path: str
@@ -35,6 +36,7 @@ class Asked(msgspec.Struct, frozen=True):
     real: str
     buffers: Mapping[str, str]
     tick: Callable[[], None]
+    tell: Callable[[Opened], object] = lambda _: None
 
 
 class Opened(msgspec.Struct, frozen=True):
