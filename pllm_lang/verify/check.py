@@ -96,8 +96,10 @@ def _untold(
     """Without what a finding of lowering has told: a step whose component has an unknown name is covered by nothing."""
     told = sorted((one.span.file, one.span.start) for one in lowering if one.severity is Severity.ERROR)
     for obligation in judged:
-        using = source_map.parts.get((obligation.subject, "using"))
-        if obligation.code == "coverage.no_component" and using is not None:
+        using = None
+        if obligation.code == "coverage.no_component":
+            using = source_map.parts.get((obligation.subject, "using"))
+        if using is not None:
             first = bisect_left(told, (using.file, using.start))
             if first < len(told) and told[first] < (using.file, using.end):
                 continue
