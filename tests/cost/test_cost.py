@@ -199,8 +199,8 @@ def test_plans_of_the_corpus_have_a_cost_or_a_reason(path: Path) -> None:
     for form in ("text", "json", "svg"):
         result = CliRunner().invoke(app, ["cost", str(path), "--format", form], standalone_mode=False)
         assert result.exception is None, result.exception
-        assert result.return_value in (0, 2)
-        if result.return_value == 2:
+        assert result.return_value in (0, 1, 2)
+        if result.return_value:  # a file whose text is broken, or without a plan
             assert result.stderr.strip()
         elif form == "json":
             jsonschema.validate(json.loads(result.stdout), SCHEMA)
