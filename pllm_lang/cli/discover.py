@@ -10,6 +10,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,10 @@ _STRING = re.compile(rb'"(?:[^"\\\n]|\\.)*"')
 
 class NoSuchPathError(Exception):
     """A path of the call does not exist; the text says so."""
+
+
+MAX_FOLDERS = 2_000
+"""Folders that are searched below one that nobody named: a document may lie in the root of a disk."""
 
 
 class BadNameError(Exception):
@@ -54,6 +59,22 @@ def files_of(
             elif (one == path and not force_exclude) or not _excluded(one, root, spec):
                 found[one] = None
     return sorted(map(_text_name, found))
+
+
+def files_near(folder: str, root: str, exclude: Sequence[str]) -> list[str]:
+    """The plan files below a folder that nobody named: as far as MAX_FOLDERS go, without those whose names are no text."""
+    spec = _patterns(exclude)
+    walked = islice(_walk(folder, root, spec), MAX_FOLDERS)
+    found = [path for base, names in walked for path in _plans_of(base, names, root, spec)]
+    return sorted(path for path in found if _is_text(path))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _text_name(path: str) -> str:

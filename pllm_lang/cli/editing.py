@@ -23,7 +23,7 @@ from pllm_lang.cli.answer import chosen_of
 from pllm_lang.cli.call import Call, Wanted
 from pllm_lang.cli.checking import Checked, ProtocolReport, Ways, check_opened
 from pllm_lang.cli.config import BadConfigError, Config, Settings, find_settings
-from pllm_lang.cli.discover import files_of
+from pllm_lang.cli.discover import files_near
 from pllm_lang.ir.lower.again import Session, lower_again
 from pllm_lang.lsp.snapshot import Asked, Opened, Snapshot
 from pllm_lang.resolve.bodies import Uses
@@ -70,7 +70,7 @@ class Editing:
 
     def files(self, root: str) -> tuple[str, ...]:
         settings, _ = _settings(os.path.join(root, "any.pllm"))
-        return tuple(os.path.abspath(path) for path in files_of([root], root, settings.config.exclude))
+        return tuple(os.path.abspath(path) for path in files_near(root, root, settings.config.exclude))
 
     def opened(self, asked: Asked) -> Opened:
         kept = self._kept.setdefault(asked.path, Kept())

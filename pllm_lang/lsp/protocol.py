@@ -9,6 +9,7 @@ from collections.abc import Generator
 from typing import Any, cast
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 Handled = Generator[Any, Any, None]
@@ -16,6 +17,16 @@ Handled = Generator[Any, Any, None]
 
 class TextProtocol(LanguageServerProtocol):
     """Hands edits of documents to the server's own handlers, and keeps nothing of them."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """A message as data. A request that has another form than its method's is answered, so that nobody waits for it."""
+        try:
+            return super().structure_message(data)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        except JsonRpcException as problem:
+            number = data.get("id")
+            if isinstance(data.get("method"), str) and isinstance(number, str | int):
+                self._send_response(number, error=problem.to_response_error())
+            raise
 
     def _own(self, method: str, params: Any) -> Handled:
         handlers = cast("dict[str, Any]", self.fm.features)  # pyright: ignore[reportUnknownMemberType] - untyped there

@@ -15,6 +15,8 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from pllm_lang.cli import discover
+from pllm_lang.cli.discover import files_near
 from pllm_lang.lsp.documents import CheckFailedError, Documents
 from pllm_lang.lsp.feature import features
 from pllm_lang.lsp.snapshot import Asked, Opened, Snapshot, StaleError
@@ -211,6 +213,47 @@ def test_a_refusal_in_words_is_not_told_twice(tmp_path: Path) -> None:
             assert not s.client.messages
 
     run(story())
+
+
+def test_a_request_of_another_form_is_answered(tmp_path: Path) -> None:
+    """Nobody waits for it, and the next one is as always."""
+
+    async def story() -> None:
+        async with session(tmp_path, "emacs") as s:
+            uri = s.open("plan.pllm", PLAN)
+            for line in (-1, "here", None, 2**40):
+                position = types.Position(0, 0)
+                object.__setattr__(position, "line", line)
+                with pytest.raises(JsonRpcException) as refused:
+                    await s.client.text_document_hover_async(types.HoverParams(s.document(uri), position))
+                assert refused.value.code == types.ErrorCodes.InvalidParams.value
+            assert await s.codes(uri) == []
+
+    run(story())
+
+
+def test_a_file_whose_name_is_no_text_is_passed_over(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with session(tmp_path, "emacs") as s:
+            with open(os.fsencode(tmp_path / "bad") + b"\xff.pllm", "w", encoding="utf-8") as stream:
+                stream.write(PLAN)
+            uri = s.open("plan.pllm", PLAN)
+            assert await s.codes(uri) == []
+            found = await s.client.workspace_symbol_async(types.WorkspaceSymbolParams("gated"))
+            assert uri in {symbol.location.uri for symbol in found or ()}
+            assert not s.client.messages
+
+    run(story())
+
+
+def test_a_document_in_the_root_of_a_disk_is_no_project_of_all_of_it(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"f{number}" / "deep").mkdir(parents=True)
+        (tmp_path / f"f{number}" / "deep" / "plan.pllm").write_text(PLAN)
+    assert len(files_near(str(tmp_path), str(tmp_path), ())) == 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(discover, "MAX_FOLDERS", 3)
+        assert len(files_near(str(tmp_path), str(tmp_path), ())) == 1
 
 
 def started(*arguments: str) -> subprocess.Popen[bytes]:
