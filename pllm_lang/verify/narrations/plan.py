@@ -112,7 +112,8 @@ def _prove(view: PlanView, policy: Policy, flow: Flow, *, folding: bool) -> Proo
         text = f"`{policy.name}` lets an adversary corrupt more than {MAX_COALITIONS} sets of parties; a check proves no more views"
         gaps.leave("placement.not_checked", -1, text, "let it corrupt fewer parties, or among fewer")
         return Proof(tuple(gaps.found.values()), ())
-    no_strangers(view.plan, policy, gaps)
+    if not no_strangers(view.plan, policy, gaps):
+        return Proof(tuple(gaps.found.values()), ())
     try:
         stages = tuple(compose(view, policy, flow, gaps, folding=folding))
     except TooManyInstancesError:

@@ -13,8 +13,8 @@ from pllm_lang.ir.walk import nodes
 from pllm_lang.verify.narrations.gaps import Gaps
 
 
-def no_strangers(plan: Plan, policy: Policy, gaps: Gaps) -> None:
-    """A finding for each such party, at the first value that lies there, comes from there or goes there."""
+def no_strangers(plan: Plan, policy: Policy, gaps: Gaps) -> bool:
+    """Whether there is none. A finding for each, at the first value that lies there, comes from there or goes there."""
     known = {"", *policy.parties}
     for value, part, parties in _named(plan):
         for party in sorted({*parties} - known):
@@ -22,6 +22,7 @@ def no_strangers(plan: Plan, policy: Policy, gaps: Gaps) -> None:
             text = f"`{policy.name}` has no party `{party}`"
             help_ = "let a party of the policy take its place, or take a policy that has it"
             gaps.refuse("placement.role", value, text, help_, part)
+    return len(known) == len({"", *policy.parties})
 
 
 def _named(plan: Plan) -> Iterator[tuple[int, str, Iterable[str]]]:
