@@ -147,7 +147,7 @@ struct Tiles {
     asm volatile("ldtilecfg %0" ::"m"(shapes));
     alignas(cache_line) std::int8_t bytes[Bits == 8 ? 1 : chunk * panel];
     const std::int8_t* following = strip.weights;
-    const long length = chunk_length(strip.width);
+    const long length = chunk_length(strip.width, chunk);
     for (long left = strip.width; left > 0; left -= length) {
       strip.width = left < length ? left : length;
       strip.weights = following;

@@ -12,7 +12,7 @@ typedef Isa::Sums Stored __attribute__((aligned(4), may_alias));  // results may
 static_assert(alignof(Loaded) == vector_bytes && alignof(Stored) == 4);
 constexpr long strip_digits = 512;     // most digit rows whose sums are held at a time
 constexpr long chunk = 32768 / panel;  // k's whose weights stay in the first cache while all digit rows use them
-constexpr long many_rows = 48;         // digit rows from which a tile may walk two chunks at once and write its results
+constexpr long many_rows = 48;         // digit rows from which tiles that write their results walk two chunks at once
 constexpr long block_bytes = 512;      // of weights that a tile uses between two turns of fetching
 constexpr long most_parts = 6;         // tiles that fetch a part of the next chunk each; more would ask for each line often
 // Bytes that a single tile fetches ahead of itself, because it reads memory only once; measured.
@@ -211,9 +211,9 @@ void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
   }
 }
 
-// K's of a chunk: all but the last have as many, in whole passes of any tile.
-long chunk_length(long width) {
-  const long chunks = (width + chunk - 1) / chunk;
+// K's of a chunk, `most` at most: all but the last have as many, in whole passes of any tile.
+long chunk_length(long width, long most) {
+  const long chunks = (width + most - 1) / most;
   return long(round_up((width + chunks - 1) / chunks, 64));
 }
 
@@ -230,8 +230,7 @@ void multiply_strip(Strip strip, long rows, Done& done) {
   const long tiles = rows <= Isa::tall_rows ? 2 : tiles_of(rows);
   strip.parts = tiles < most_parts ? tiles : most_parts;
   std::int32_t* const results = strip.direct.results;
-  const bool whole = results != nullptr && strip.width <= 2 * chunk && rows >= many_rows;
-  const long length = whole ? strip.width : chunk_length(strip.width);
+  const long length = chunk_length(strip.width, results != nullptr && rows >= many_rows ? 2 * chunk : chunk);
   for (long left = strip.width; left > 0; left -= length) {
     strip.direct.results = left <= length ? results : nullptr;
     strip.width = left < length ? left : length;
