@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -11,10 +12,10 @@ import msgspec
 from pllm_lang.catalog.evaluate import term
 from pllm_lang.catalog.expr import Apply, Expr, ListOf, MapOf, Num, Ref
 from pllm_lang.catalog.facts import Exact
-from pllm_lang.catalog.records import Kernel, ProtocolLine, Record
+from pllm_lang.catalog.records import Holding, Kernel, ProtocolLine, Record
 from pllm_lang.exact.number import exact
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import UNKNOWN, TensorType
+from pllm_lang.ir.plan import UNKNOWN, Placement, TensorType
 from pllm_lang.ir.walk import references
 from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.view import Met, PlanView, StepView
@@ -179,6 +180,19 @@ def call_memory(view: StepView) -> Exact | None:
         return 0
     found = term(view.component.memory, view.env)
     return None if found is None else found.high
+
+
+def pieces_of(place: Placement, plan: PlanView) -> int:
+    """How many pieces of a value lie at a party that has any of them, at most; each is as large as the value."""
+    record = plan.library.get(place.holding) if place.kind == "shared" else None
+    pieces = record.fields.get("pieces") if isinstance(record, Holding) else None
+    held = Counter(
+        number.value
+        for _, places in (pieces.entries if isinstance(pieces, MapOf) else ())
+        for number in (places.items if isinstance(places, ListOf) else (places,))
+        if isinstance(number, Num)
+    )
+    return max(held.values(), default=1)
 
 
 def tensor_bytes(type_: TensorType, plan: PlanView) -> int:

@@ -18,11 +18,11 @@ from pllm_lang.artifacts.replay.kernels import Served, backend_kernels, given_ke
 from pllm_lang.artifacts.replay.refusal import ReplayError, need
 from pllm_lang.artifacts.replay.run import names_of
 from pllm_lang.artifacts.replay.walked import Found, Judged, Walked, component_at, form_of, number_of, record
-from pllm_lang.catalog.expr import Num
-from pllm_lang.catalog.records import Component, Record
+from pllm_lang.catalog.expr import ListOf, MapOf, Num
+from pllm_lang.catalog.records import Component, Holding, Record
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.experiment import Experiment
-from pllm_lang.ir.plan import Step, TensorType
+from pllm_lang.ir.plan import Placement, Step, TensorType
 
 EVERYWHERE = "scalar"
 """The variant of a kernel that needs no instruction set of its own."""
@@ -75,8 +75,9 @@ def fitting(walked: Walked) -> set[Found]:
 def _call(sizes: Sizes, step: Step, view: Judged) -> Call:
     values = [number_of(operand) for operand in step.operands]
     weights = tuple([(place, value) for place, value in enumerate(values) if value in sizes.weights])
-    moved = [held.type for value, held in zip(values, view.values, strict=True) if value not in sizes.weights]
-    size = _own_memory(view) + sum(map(sizes.of, (*step.types, *moved)))
+    moved = [held for value, held in zip(values, view.values, strict=True) if value not in sizes.weights]
+    moved += view.results
+    size = _own_memory(view) + sum(sizes.of(held.type) * sizes.pieces(held.place) for held in moved)
     component = view.said.component
     in_text = component is not None and component.protocol is not None
     kernels = () if component is None else tuple(given_kernels(sizes.walked, step))
@@ -120,6 +121,7 @@ class Sizes(msgspec.Struct):
     weights: dict[int, int]
     bytes: dict[TensorType, int] = {}
     roles: dict[tuple[int, int], frozenset[str]] = {}
+    held: dict[Placement, int] = {}
 
     def of(self, type_: TensorType) -> int:
         """At the storage width of the format, 64 bits where it has none, and no less than its values need."""
@@ -131,12 +133,24 @@ class Sizes(msgspec.Struct):
             found = self.bytes[type_] = prod(type_.shape) * -(-max(form.bits or 64, needed, 1) // 8)
         return found
 
+    def pieces(self, place: Placement) -> int:
+        """The most pieces that one party has of a value that lies so."""
+        found = self.held.get(place)
+        if found is None:
+            sharing = record(self.walked, place.holding) if place.kind == "shared" else None
+            pieces = sharing.fields.get("pieces") if isinstance(sharing, Holding) else None
+            lists = [one for _, one in pieces.entries] if isinstance(pieces, MapOf) else []
+            places = [i for one in lists for i in (one.items if isinstance(one, ListOf) else (one,))]
+            numbers = [one.value for one in places if isinstance(one, Num)]
+            found = self.held[place] = max(map(numbers.count, numbers), default=1)
+        return found
+
 
 def _memory(sizes: Sizes, host: Host, own: list[Call]) -> set[Found]:
     """Weights and states, and the largest call: its operands that are no weights, its results, its component's own need."""
     walked = sizes.walked
     kept = sum(
-        sizes.of(one.type) * max(one.count, 1)
+        sizes.of(one.type) * max(one.count, 1) * sizes.pieces(one.placement)
         for one in walked.lock.documents.ir.states
         if host.party in one.placement.parties or one.placement.kind in ("public", "unplaced")
     )

@@ -8,7 +8,15 @@ from pllm_lang.catalog.facts import Exact
 from pllm_lang.exact.number import text
 from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
-from pllm_lang.verify.hosting import ExperimentView, Host, call_memory, computes_with, steps_at, tensor_bytes
+from pllm_lang.verify.hosting import (
+    ExperimentView,
+    Host,
+    call_memory,
+    computes_with,
+    pieces_of,
+    steps_at,
+    tensor_bytes,
+)
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.view import Met, StepView
 
@@ -62,7 +70,7 @@ def _judge(host: Host, view: ExperimentView) -> Iterator[Obligation]:
 def _kept(party: str, view: ExperimentView) -> int:
     """Bytes of the states that lie at the party, or of which nothing says where they lie."""
     return sum(
-        tensor_bytes(state.type, view.plan) * max(state.count, 1)
+        tensor_bytes(state.type, view.plan) * max(state.count, 1) * pieces_of(state.placement, view.plan)
         for state in view.plan.plan.states
         if party in state.placement.parties or state.placement.kind in ("public", "unplaced")
     )
@@ -72,9 +80,12 @@ def _call(met: Met, step: StepView, view: ExperimentView, weights: Mapping[int, 
     own = call_memory(step)
     if own is None:
         return None
-    operands = zip(met.step.operands, step.operand_types, strict=True)
-    moved = [type_ for operand, type_ in operands if family(operand) not in weights]
-    return own + sum(tensor_bytes(type_, view.plan) for type_ in (*moved, *step.step.types))
+    operands = zip(met.step.operands, step.operand_types, step.operand_places, strict=True)
+    moved = [(type_, place) for operand, type_, place in operands if family(operand) not in weights]
+    results = zip(step.step.types, met.judged.places, strict=True)
+    return own + sum(
+        tensor_bytes(type_, view.plan) * pieces_of(place, view.plan) for type_, place in (*moved, *results)
+    )
 
 
 def _unknown(subject: int, host: Host, step: StepView) -> Obligation:
