@@ -34,6 +34,9 @@ struct Ahead {
   long length;                    // of a run, bytes
   long pace;                      // bytes that each run moves on when all had their turn
 
+  // Turns that ask for the same near memory again and again.
+  static Ahead nothing(const std::int8_t* near) { return {near, near, long(cache_line), 0}; }
+
   // Number `part` of `parts` equal parts, in as many turns. Beyond two parts, turns have room for runs of more than an eighth.
   static Ahead share(const std::int8_t* memory, long bytes, long part, long parts, long turns) {
     long length = long(round_up((bytes + runs - 1) / runs, cache_line));
@@ -52,8 +55,8 @@ struct Ahead {
   }
 };
 
-// What a tile fetches ahead: nothing, as all is near; its own weights, because it alone uses them; its share of the next chunk.
-enum class Fetch { nothing, own, next };
+// What a tile fetches ahead: its own weights, because it alone uses them; its part of the next chunk, if any; nothing.
+enum class Fetch { own, part, nothing };
 
 // Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
 struct Strip {
@@ -109,7 +112,7 @@ __attribute__((always_inline)) inline void store_sums(const Isa::Sums (&sums)[Ro
 #endif
 
 // Rows digit rows from `row`, and the vectors from..from + Columns of the panel; InPlace when sums may be results. `part` of
-// the next chunk is what a tile fetches that does.
+// the next chunk is -1 where there is none to fetch.
 template <int Rows, int Columns, int Bits, bool InPlace, Fetch What>
 PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
   constexpr long step_bytes = long(panel) * Isa::group * Bits / 8;
@@ -136,25 +139,26 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
     digits += Isa::group;
   };
   long steps = strip.width / Isa::group;
-  Ahead ahead = {};
-  if (What == Fetch::next) ahead = Ahead::share(strip.next, steps * step_bytes, part, strip.parts, steps / block_steps);
+  Ahead ahead = Ahead::nothing(weights);
+  if (What == Fetch::part && part >= 0) ahead = Ahead::share(strip.next, steps * step_bytes, part, strip.parts, steps / block_steps);
   for (; steps >= block_steps; steps -= block_steps) {
-    if (What == Fetch::next) ahead.take_turn();
     if (What == Fetch::own)
 #pragma GCC unroll 8
       for (long byte = 0; byte < block_bytes; byte += cache_line) __builtin_prefetch(weights + own_ahead<Bits> + byte, 0, 2);
+    if (What == Fetch::part) ahead.take_turn();
     for (int passes = block_steps / Isa::unrolled; passes > 0; --passes)
 #pragma GCC unroll 4
       for (int step = 0; step < Isa::unrolled; ++step) advance();
   }
-  for (; steps > 0; --steps) advance();
+  if constexpr (Isa::padding % (Isa::group * block_steps) != 0)
+    for (; steps > 0; --steps) advance();
   if (!InPlace || strip.direct.results == nullptr) return store_sums<Rows, Columns>(sums, target, panel);
   const Direct& direct = strip.direct;
   store_sums<Rows, Columns>(sums, direct.results + row * direct.stride + from * width, direct.stride);
 }
 
 // Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, the last of them for nothing; where it would
-// be written over the results of other rows, it goes alone.
+// be written over the results of other rows, it goes alone. Most tiles are whole: only these have a form that fetches nothing.
 template <int Bits, bool InPlace, Fetch What>
 void short_tile(const Strip& strip, long row, long rows, long part) {
   if (InPlace && strip.direct.results != nullptr && rows == 3) {
@@ -165,20 +169,22 @@ void short_tile(const Strip& strip, long row, long rows, long part) {
   if (rows == 2) return tile<2, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
   if constexpr (Isa::rows > 4) {
     if (rows == 5) return tile<5, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
+    constexpr Fetch partless = What == Fetch::part ? Fetch::nothing : What;
+    if (rows > 5 && part < 0) return tile<Isa::rows, Isa::columns, Bits, InPlace, partless>(strip, row, 0, part);
     if (rows > 5) return tile<Isa::rows, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
   }
   tile<4, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
 }
 
 // More digit rows than a tile takes, but few enough to read each weight once: half the panel at a time.
-template <int Bits, bool InPlace, Fetch What>
+template <int Bits, bool InPlace>
 bool tall_tile(const Strip& strip, long rows) {
   if (rows <= Isa::rows || rows > Isa::tall_rows) return false;
   if (InPlace && strip.direct.results != nullptr && rows != Isa::tall_rows) return false;
   constexpr int half = Isa::columns / 2;
   if constexpr (Isa::tall_rows > 0)
     for (int from = 0; from < Isa::columns; from += half)
-      tile<Isa::tall_rows, half, Bits, InPlace, What>(strip, 0, from, from / half);
+      tile<Isa::tall_rows, half, Bits, InPlace, Fetch::part>(strip, 0, from, strip.near ? -1 : from / half);
   return true;
 }
 
@@ -192,21 +198,17 @@ long tile_rows_of(long left) {
 long tiles_of(long rows) { return (rows + Isa::rows - 1) / Isa::rows; }
 
 // All tiles of a chunk; `done` hears how many digit rows have their final sums.
-template <int Bits, bool InPlace, Fetch What, class Done>
+template <int Bits, bool InPlace, class Done>
 void multiply_chunk(const Strip& strip, long rows, bool final, Done& done) {
-  if (tall_tile<Bits, InPlace, What>(strip, rows)) {
+  if (tall_tile<Bits, InPlace>(strip, rows)) {
     if (final) done(rows);
     return;
   }
   const long tiles = tiles_of(rows);
-  for (long row = 0, end = 0, index = 0, part = -1; row < rows; row = end, ++index) {
+  for (long row = 0, end = 0, index = 0, fetched = 0; row < rows; row = end, ++index) {
     end = row + tile_rows_of(rows - row);
-    const long group = index * strip.parts / tiles;
-    if (group > part)
-      short_tile<Bits, InPlace, What>(strip, row, end - row, group);
-    else
-      short_tile<Bits, InPlace, Fetch::nothing>(strip, row, end - row, group);
-    part = group;
+    const bool fetches = !strip.near && fetched <= index * strip.parts / tiles;
+    short_tile<Bits, InPlace, Fetch::part>(strip, row, end - row, fetches ? fetched++ : -1);
     if (final) done(end);
   }
 }
@@ -221,10 +223,7 @@ long chunk_length(long width, long most) {
 template <int Bits, class Done>
 void multiply_strip(Strip strip, long rows, Done& done) {
   if (rows <= Isa::rows) {
-    if (strip.near)
-      short_tile<Bits, Done::in_place, Fetch::nothing>(strip, 0, rows, 0);
-    else
-      short_tile<Bits, Done::in_place, Fetch::own>(strip, 0, rows, 0);
+    short_tile<Bits, Done::in_place, Fetch::own>(strip, 0, rows, -1);
     return done(rows);
   }
   const long tiles = rows <= Isa::tall_rows ? 2 : tiles_of(rows);
@@ -236,10 +235,7 @@ void multiply_strip(Strip strip, long rows, Done& done) {
     strip.width = left < length ? left : length;
     const std::int8_t* following = strip.weights + strip.width * panel * Bits / 8;
     strip.next = left > length ? following : strip.after;
-    if (strip.near)
-      multiply_chunk<Bits, Done::in_place, Fetch::nothing>(strip, rows, left <= length, done);
-    else
-      multiply_chunk<Bits, Done::in_place, Fetch::next>(strip, rows, left <= length, done);
+    multiply_chunk<Bits, Done::in_place>(strip, rows, left <= length, done);
     strip.weights = following;
     strip.digits += length;
     strip.resume = true;

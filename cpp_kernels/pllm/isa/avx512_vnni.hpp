@@ -16,7 +16,7 @@ struct Avx512Vnni {
   static constexpr int tall_rows = 8;  // digit rows of a tile over half a panel
   static constexpr int unrolled = 2;   // steps of a tile that are one pass of its loop
   static constexpr long fold = 65536;  // k's after which 32-bit sums are widened
-  static constexpr long padding = 4;   // K is padded to a multiple of this
+  static constexpr long padding = 16;  // K is padded to a multiple of this
   static constexpr long block_bytes = 128 << 10;  // of digits that stay near while the weights go by
   static constexpr bool converts_words = true;  // 64-bit integers to double, in whole vectors
   static constexpr long spare_rows = 1;  // digit rows that a tile may read past the last
