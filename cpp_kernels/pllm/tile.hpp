@@ -140,7 +140,8 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
   };
   long steps = strip.width / Isa::group;
   Ahead ahead = Ahead::nothing(weights);
-  if (What == Fetch::part && part >= 0) ahead = Ahead::share(strip.next, steps * step_bytes, part, strip.parts, steps / block_steps);
+  if (What == Fetch::part && part >= 0)
+    ahead = Ahead::share(strip.next, steps * step_bytes, part, strip.parts, steps / block_steps);
   for (; steps >= block_steps; steps -= block_steps) {
     if (What == Fetch::own)
 #pragma GCC unroll 8
