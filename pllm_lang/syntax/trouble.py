@@ -116,8 +116,10 @@ def is_end(trouble: Trouble) -> bool:
 
 
 def column(trouble: Trouble, index: int) -> int:
-    """The column (from 0) of a token."""
-    _, end, text = trouble.tokens[index]
+    """The column (from 0) of a token. Blanks at the end of a text mean nothing: its end begins a line where one ends before it."""
+    kind, end, text = trouble.tokens[index]
+    if kind == END_KIND and is_line_first(trouble, index):
+        return 0
     return trouble.source.line_column(end - len(text))[1] - 1
 
 
