@@ -30,7 +30,7 @@ def unguarded(view: PlanView) -> tuple[NotAsked, ...]:
     named = ", ".join(f"`{name}`" for name in secrets[:MAX_NAMED])
     more = f" and {len(secrets) - MAX_NAMED} more" if len(secrets) > MAX_NAMED else ""
     who = " or ".join(f"`{party}`" for party in parties)
-    why = f"no adversary of the policy corrupts {who}, so nobody looked at what is seen there of {named}{more} inside protocols"
+    why = f"no adversary corrupts {who}, so nobody looked at what is seen there of {named}{more} inside protocols"
     return (NotAsked(FAMILY, why),)
 
 

@@ -43,7 +43,7 @@ USUAL = {
     "owner": "lengths",
     "weight": "secret from [client, p0, p1, dealer]",
 }
-SAID = "no adversary of the policy corrupts {}, so nobody looked at what is seen there of {} inside protocols"
+SAID = "no adversary corrupts {}, so nobody looked at what is seen there of {} inside protocols"
 
 
 def said(**changed: str) -> list[str]:
