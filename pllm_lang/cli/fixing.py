@@ -19,7 +19,7 @@ from pllm_lang.text.finding import Edit, Finding, Fix
 from pllm_lang.text.order import arrange
 from pllm_lang.text.visible import visible
 from pllm_lang.verify.fixes.registry import MAX_PROPOSED, propose
-from pllm_lang.verify.fixes.trial import all_hold, applied, changes_nothing_else, compatible, identity
+from pllm_lang.verify.fixes.trial import all_hold, applied, changes_nothing_else, compatible, identity, spelt
 
 MAX_CHECKS = 2_000
 MAX_WORK = 400_000
@@ -169,6 +169,7 @@ def _try(
     edits: tuple[Edit, ...],
 ) -> bool:
     """Take the edits over where all of their fixes hold; safe ones must change nothing else, unless unsafe ones are asked for."""
+    edits = tuple(spelt(edits, state.texts))
     changed = applied(edits, state.texts)
     if changed is None:
         return False

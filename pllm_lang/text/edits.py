@@ -33,16 +33,22 @@ def whole_lines(source: Source, span: Span) -> Span:
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str | None:
     """The text with all edits, in its own line ends; None where they overlap or leave the text."""
-    ordered = in_order(edits)
-    crlf = 2 * text.count("\r\n") > text.count("\n")
+    ordered = in_order(in_line_ends(text, edits))
     if ordered is None or (ordered and ordered[-1].span.end > len(text)):
         return None
     parts: list[str] = []
     at = 0
     for edit in ordered:
-        parts += [text[at : edit.span.start], edit.text.replace("\n", "\r\n") if crlf else edit.text]
+        parts += [text[at : edit.span.start], edit.text]
         at = edit.span.end
     return "".join([*parts, text[at:]])
+
+
+def in_line_ends(text: str, edits: Iterable[Edit]) -> list[Edit]:
+    """The edits with the line ends that most lines of their text have."""
+    if 2 * text.count("\r\n") <= text.count("\n"):
+        return list(edits)
+    return [Edit(edit.span, edit.text.replace("\r\n", "\n").replace("\n", "\r\n")) for edit in edits]
 
 
 def in_order(edits: Iterable[Edit]) -> list[Edit] | None:

@@ -118,6 +118,18 @@ def test_line_ends_and_byte_order_mark_stay(bom: bytes, end: str, folder: Path) 
     assert path.read_bytes() == bom + ALL.replace("\n", end).encode()
 
 
+def test_a_line_more_in_a_file_of_other_line_ends(folder: Path) -> None:
+    """What stands behind it moves by one character more: the findings there are the same."""
+    text = BAD.replace("z = neg(x)", "z = neg(x)\n  v = exp(x)").replace("output z", "output v\n  output z")
+    fixed: list[str] = []
+    for end in ("\n", "\r\n"):
+        (folder / "bad.pllm").write_bytes(text.replace("\n", end).encode())
+        pllm(folder, "check", "--fix", "--unsafe-fixes", "bad.pllm")
+        fixed.append((folder / "bad.pllm").read_bytes().decode())
+    assert "import std.methods" in fixed[0]
+    assert fixed[1] == fixed[0].replace("\n", "\r\n")
+
+
 def test_mode_and_links_stay(folder: Path) -> None:
     real = folder / "real.pllm"
     (folder / "bad.pllm").rename(real)

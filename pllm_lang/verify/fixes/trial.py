@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from pllm_lang.text.edits import apply_edits, in_order, moved
+from pllm_lang.text.edits import apply_edits, in_line_ends, in_order, moved
 from pllm_lang.text.finding import Edit, Finding, Fix, Severity
 
 Check = Callable[[dict[str, str]], Iterable[Finding]]
@@ -66,6 +66,7 @@ def together(
             if fix.safe and fix not in chosen and compatible([*edits, *fix.edits]):
                 chosen[fix] = finding
                 edits += fix.edits
+    edits = spelt(edits, texts)
     changed = applied(edits, texts) if len(chosen) > 1 else None
     if changed is None:
         return {}
@@ -97,15 +98,24 @@ def judged(
     before: Sequence[Finding],
 ) -> Fix | None:
     """The fix, safe or not as it turned out; None where it does not hold."""
-    changed = applied(fix.edits, texts)
+    edits = spelt(fix.edits, texts)
+    changed = applied(edits, texts)
     if changed is None:
         return None
     after = tuple(check(changed))
-    if not all_hold((finding,), fix.edits, before, after):
+    if not all_hold((finding,), edits, before, after):
         return None
     alike = {identity(other) for other in findings if fix in other.fixes}
-    safe = fix.safe and changes_nothing_else(fix.edits, before, after, alike)
+    safe = fix.safe and changes_nothing_else(edits, before, after, alike)
     return msgspec.structs.replace(fix, safe=safe)
+
+
+def spelt(edits: Iterable[Edit], texts: Mapping[str, str]) -> list[Edit]:
+    """The edits in the line ends of their files: where a place moves to depends on these."""
+    by_file: dict[str, list[Edit]] = {}
+    for edit in edits:
+        by_file.setdefault(edit.span.file, []).append(edit)
+    return [one for file, own in by_file.items() for one in in_line_ends(texts.get(file, ""), own)]
 
 
 def applied(edits: Iterable[Edit], texts: Mapping[str, str]) -> dict[str, str] | None:
