@@ -12,7 +12,7 @@ from pllm_lang.catalog.records import Component, Operator
 from pllm_lang.exact.interval import magnitude, scale
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol import LoweredProtocol
-from pllm_lang.ir.plan import UNKNOWN, Step, TensorType
+from pllm_lang.ir.plan import UNKNOWN, Operand, Step, TensorType
 from pllm_lang.ir.walk import family
 from pllm_lang.text.finding import Verdict
 from pllm_lang.verify.environment import CLEAR, component_of
@@ -96,7 +96,8 @@ def _structural(stage: UnderWay, step: Step, operator: Operator, operands: list[
         return
     if any(isinstance(held.holding, p.Shared) for held in operands):
         names = [stage.name(value) for value in step.results]
-        found = moved(step, operator, operands, names, stage.view.library)
+        scaled = [_scaled(stage, *one) for one in zip(step.operands, operands, strict=True)]
+        found = moved(step, operator, scaled, names, stage.view.library)
         if found is None:
             help_ = "reveal it, or write the step with a component"
             text = (
@@ -119,6 +120,12 @@ def _structural(stage: UnderWay, step: Step, operator: Operator, operands: list[
         stage.broken(step.results, step.types)
         return
     stage.local(_function(stage, step, operator), operands, step.results, step.types, tuple(sorted(common)))
+
+
+def _scaled(stage: UnderWay, operand: Operand, held: Held) -> Held:
+    """With the fraction bits of its format, where that has any: a value that a stage begins with says no others."""
+    format_ = stage.format_of(stage.type_of(operand))
+    return msgspec.structs.replace(held, scale=format_.frac) if format_.kind in GRIDDED else held
 
 
 def _without_protocol(
