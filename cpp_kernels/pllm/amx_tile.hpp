@@ -7,7 +7,7 @@ namespace pllm {
 constexpr long tile_rows = 16;           // digit rows, outputs and groups of k's of a tile
 constexpr long tile_width = 64;          // k's of a tile
 constexpr long panel_step = panel * 4L;  // bytes between groups of k's
-constexpr long few_rows = 4;             // up to which a tile of 16 rows is not worth its loads
+constexpr long few_rows = 4;             // up to which tiles do not pay; up to 16 where weights come from afar
 constexpr long small_strip = 4096;       // digits, below which setting the tiles up costs more than it saves
 
 struct TileShapes {
@@ -142,7 +142,8 @@ struct Tiles {
 
   template <int Bits, class Done>
   static void multiply(Strip strip, long rows, Done& done) {
-    if (rows <= few_rows || rows * strip.width < small_strip) return multiply_strip<Bits>(strip, rows, done);
+    const bool few = rows <= (strip.near ? few_rows : tile_rows);
+    if (few || rows * strip.width < small_strip) return multiply_strip<Bits>(strip, rows, done);
     const TileShapes shapes;
     asm volatile("ldtilecfg %0" ::"m"(shapes));
     alignas(cache_line) std::int8_t bytes[Bits == 8 ? 1 : chunk * panel];
