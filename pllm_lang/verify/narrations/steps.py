@@ -103,6 +103,9 @@ def _structural(stage: UnderWay, step: Step, operator: Operator, operands: list[
             text = (
                 f"`{operator.name}` moves entries of values that do not lie alike, so nobody can do it alone"
             )
+            if len({held.holding for held in operands}) == 1:
+                text = f"`{operator.name}` on pieces is not followed, though it only moves entries"
+                help_ = "write it with `reshape`, `permute`, `transpose`, `slice`, `split` and `concat`"
             stage.gaps.refuse("placement.knowledge", step.results[0], text, help_)
             stage.broken(step.results, step.types)
             return
