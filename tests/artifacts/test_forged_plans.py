@@ -14,6 +14,7 @@ import pytest
 from pllm_lang.artifacts.replay.lock import replay
 from pllm_lang.artifacts.replay.refusal import ReplayError
 from tests.artifacts.locks import EXAMPLES, FIXED, SHARED, compiled, data, of_text, sealed
+from tests.artifacts.test_experiments import EXPERIMENT
 from tests.artifacts.texts import POLICED
 
 POLICY = SHARED[SHARED.index("policy two_servers") : SHARED.index("plan shared")]
@@ -345,6 +346,22 @@ def test_a_party_without_a_machine_takes_part(tmp_path: Path) -> None:
     deployment = lock["documents"]["experiment"]["deployment"]
     deployment[2] = [pair for pair in deployment[2] if pair[0] != "preparation"]
     with pytest.raises(ReplayError, match="a step leaves open who takes a role"):
+        replay(sealed(lock))
+
+
+@pytest.mark.parametrize("slot", ["verification", "linear"])
+def test_a_pipeline_has_all_of_its_slots(slot: str, tmp_path: Path) -> None:
+    """Without the check of results, or without the method that it checks, nobody asks how many wrong rows it misses."""
+    path = tmp_path / "run.pllm"
+    path.write_text(EXPERIMENT, encoding="utf-8")
+    lock = data(compiled(path, "run"))
+    documents = lock["documents"]
+    experiment, certificate = documents["experiment"], documents["certificate"]
+    experiment["slots"] = [one for one in experiment["slots"] if one[0] != slot]
+    certificate["duties"] = [
+        duty for duty in certificate["duties"] if duty[0] != "bounds.undetected" and duty[2] != slot
+    ]
+    with pytest.raises(ReplayError, match="its slots are not those of the pipeline that it names"):
         replay(sealed(lock))
 
 

@@ -51,8 +51,8 @@ class At(msgspec.Struct):
     """A stage under way: `seats` are its uses' protocols (None: no text), `next` counts the uses taken; `root` leads from an embedded
     or shown value to the plan's; `members` are those of a family that it begins with; `shown` the parties to which a value was shown
     for the next step. `done` are the steps whose protocol was held against them; `alone` gives the types of what parties compute
-    by themselves; `written` are the states that values in the clear go into, with the names of these; `younger` are values that live less
-    long than a text takes them to live, which has no proof of its own then."""
+    by themselves; `written` are the states that values in the clear go into, with the names of these; `younger` are values that
+    live less long than a text takes them to live, which has no proof of its own then."""
 
     walked: Walked
     policy: Policy

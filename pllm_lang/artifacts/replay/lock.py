@@ -5,7 +5,7 @@ The files of this package, in the order to read them: `refusal`, `reading` (byte
 (ranges, and what is owed of them); `sums`, `run`, `outputs`, `view_rule` (a protocol by itself); `holdings`, `seats`,
 `learning`, `called`, `meanings`, `local`, `programs` (the plan against what its parties run); `one_text`, `coalitions`, `assuming`
 (what every coalition sees); `releases`, `kernels`, `components`, `assurance`, `texts` (policy and records); `budget`, `material`,
-`machines`, `independence` (an experiment); `form`, `once` (what decides nothing else).
+`machines`, `independence`, `slots` (an experiment); `form`, `once` (what decides nothing else).
 
 In: the bytes of a lock. Out: a `Replayed`, or a `ReplayError` that says where the proof breaks. What is taken on trust stands in
 `docs/soundness.md`.
@@ -30,6 +30,7 @@ from pllm_lang.artifacts.replay.once import is_there_once
 from pllm_lang.artifacts.replay.programs import follow
 from pllm_lang.artifacts.replay.reading import read_lock, record_of
 from pllm_lang.artifacts.replay.refusal import ReplayError
+from pllm_lang.artifacts.replay.slots import has_its_slots
 from pllm_lang.artifacts.replay.texts import are_narrations
 from pllm_lang.artifacts.replay.unguarded import unguarded
 from pllm_lang.artifacts.replay.walk import walk
@@ -115,6 +116,7 @@ def _replayed(lock: Lock) -> Replayed:
         what = "leaves out" if missing else "claims, and the plan does not owe,"
         raise ReplayError("certificate.duties", f"it {what} `{code}` of value {about} {part}".rstrip())
     _assumed(lock, walked.told)
+    has_its_slots(walked)
     are_narrations(walked)
     is_well_formed(walked)
     is_there_once(lock)
