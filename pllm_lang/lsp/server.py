@@ -59,7 +59,7 @@ class PllmServer(LanguageServer):
 
     def view(self, document: Document, opened: Any, snapshot: Any) -> View:
         folders = (uris.to_fs_path(uri) for uri in self.workspace.folders)
-        known = tuple(path for path in folders if path)
+        known = tuple(path for path in folders if path and "\0" not in path)
         return View(self.documents, document, opened, snapshot, self.client_capabilities, known)
 
     async def looked(self, uri: str, needs: str) -> View | None:

@@ -349,6 +349,19 @@ def test_a_party_without_a_machine_takes_part(tmp_path: Path) -> None:
         replay(sealed(lock))
 
 
+def test_a_slot_is_played_by_the_party_of_the_pipeline(tmp_path: Path) -> None:
+    """A machine is asked for what a component needs where its roles are."""
+    path = tmp_path / "run.pllm"
+    path.write_text(EXPERIMENT, encoding="utf-8")
+    for other in ([], [["inference", "preparation"]]):
+        lock = data(compiled(path, "run"))
+        (use,) = (use for slot, use in lock["documents"]["experiment"]["slots"] if slot == "inference")
+        assert use[2] == [["inference", "inference"]]
+        use[2] = other
+        with pytest.raises(ReplayError, match="its slots are not those of the pipeline that it names"):
+            replay(sealed(lock))
+
+
 @pytest.mark.parametrize("slot", ["verification", "linear"])
 def test_a_pipeline_has_all_of_its_slots(slot: str, tmp_path: Path) -> None:
     """Without the check of results, or without the method that it checks, nobody asks how many wrong rows it misses."""

@@ -17,7 +17,7 @@ from pllm_lang.ir.plan import ComponentUse
 
 UNASKED = ("profile", "runtime", "source", "activations", "weights")
 """Fields of a pipeline that hold no component."""
-Slot = tuple[str, str, tuple[tuple[str, Expr | None], ...]]
+Slot = tuple[str, str, tuple[tuple[str, Expr | None], ...], tuple[tuple[str, str], ...]]
 
 
 def has_its_slots(walked: Walked) -> None:
@@ -25,7 +25,7 @@ def has_its_slots(walked: Walked) -> None:
     if experiment is None:
         return
     wanted = [] if experiment.pipeline is None else list(_slots(walked, experiment.pipeline))
-    given = [(slot, use.key, use.params) for slot, use in experiment.slots]
+    given = [(slot, use.key, use.params, use.roles) for slot, use in experiment.slots]
     same = Counter(wanted) == Counter(given)
     need(same, "certificate.plan", "its slots are not those of the pipeline that it names")
 
@@ -45,9 +45,15 @@ def _slots(walked: Walked, use: ComponentUse) -> Iterator[Slot]:
             found = put_in(one)
             key = found.fn if isinstance(found, Apply) else found.name if isinstance(found, Ref) else ""
             given = dict(found.named) if isinstance(found, Apply) else {}
-            params = component_at(walked, key).params
-            yield (
-                slot,
-                key,
-                tuple([(spec.name, put_in(given.get(spec.name, spec.default))) for spec in params]),
-            )
+            component = component_at(walked, key)
+            params = [(spec.name, put_in(given.get(spec.name, spec.default))) for spec in component.params]
+            own = {name for name, _ in params}
+            roles = [
+                (role, _player(role, None if role in own else given.get(role))) for role in component.roles
+            ]
+            yield slot, key, tuple(params), () if slot == "kernels" else tuple(roles)
+
+
+def _player(role: str, written: Expr | None) -> str:
+    """The party that is written, else the one of the role's name; kernels run wherever a step does."""
+    return written.name.rpartition(".")[2] if isinstance(written, Ref) else role
