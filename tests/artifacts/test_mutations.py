@@ -68,7 +68,7 @@ IMPLIED = {
     "documents/ir/(inputs|weights)/0/4/[01]/2 (more|less)": "another bound with which everything is still shown",
     "documents/ir/weights/0/4/0 removed": "less is promised, and the rest is enough",
     "documents/ir/weights/\\d/(5|6) (other|more|less)": "the checkpoint, where no stock is; the stored scale, a value of its own",
-    "documents/ir/(weights|states)/0/2 (more|less)": "members of a family that nothing reads",
+    "documents/ir/(weights|states)/0/2 more": "members of a family that nothing reads",
     "documents/ir/weights/0/3 doubled": "secret from a party, said twice",
     "documents/ir/inputs/0/2 (other|empty)": "under no policy nothing asks who owns an input",
     "documents/ir/inputs/0/3/[12].*": "under no policy nothing asks who has an input",
@@ -89,7 +89,6 @@ IMPLIED = {
     "documents/ir/stages/0/1/1/2/0 less": "another operand of which as much is known, under no policy",
     "documents/ir/stages/0/1/\\d+/6/1/\\d/1/1 (more|less|empty)": "another parameter that is allowed; the text is proved as it is",
     "documents/ir/stages/0/1/0/6/1/2/1/3/0 removed": "a parameter of a kernel without which no defect applies either",
-    "documents/ir/stages/0/1/\\d+/6/2/\\d removed": "a role that is not bound is played by the party of its name",
     "documents/ir/stages/0/1/[27]/10 flipped": "a step in the clear may as well be said to move entries",
     "documents/names/\\d+ (removed|other|empty)": "the name of a value that no policy speaks of",
     # the policy
@@ -113,9 +112,6 @@ IMPLIED = {
     "documents/experiment/stocks/0/2 (more|less)": "another count in stock, and enough",
     "documents/experiment/drawn.*": "what other experiments burn is the compiler's word, and there is still enough",
     "documents/experiment/pipeline/.*": "the pipeline is applied: its slots and the steps that it placed are what is proved",
-    "documents/experiment/slots doubled": "a component that is asked twice",
-    "documents/experiment/slots/[067](/0)? (removed|other|empty)": "the slot of a method, whose steps stand in the plan",
-    "documents/experiment/slots/\\d/1/[12]/.*": "parameters and roles of a component of the pipeline with which it is as good",
     # what the parties run
     "documents/programs/\\d/folded flipped": "no repeat is long enough to be folded",
     "documents/programs/0/outputs(/0)? (removed|doubled)": "a party gets no more than what its uses give it anyhow",
