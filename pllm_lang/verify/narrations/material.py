@@ -302,7 +302,9 @@ def needs(experiment: Experiment, stages: tuple[Composed, ...]) -> list[Need]:
                         made.key,
                     )
                     found[key] = need
-                others = (value for value in operands if lives.get(value, LEVELS["execution"]) > LEVELS["weights"])
+                others = (
+                    value for value in operands if lives.get(value, LEVELS["execution"]) > LEVELS["weights"]
+                )
                 need.of_others = need.of_others or next(others, "").split("'", maxsplit=1)[0]
                 need.count += count * runs * made.times
                 need.providers &= providers
