@@ -139,11 +139,12 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
     digits += Isa::group;
   };
   long steps = strip.width / Isa::group;
+  const bool near = strip.near;
   Ahead ahead = Ahead::nothing(weights);
   if (What == Fetch::part && part >= 0)
     ahead = Ahead::share(strip.next, steps * step_bytes, part, strip.parts, steps / block_steps);
   for (; steps >= block_steps; steps -= block_steps) {
-    if (What == Fetch::own)
+    if (What == Fetch::own && !near)
 #pragma GCC unroll 8
       for (long byte = 0; byte < block_bytes; byte += cache_line) __builtin_prefetch(weights + own_ahead<Bits> + byte, 0, 2);
     if (What == Fetch::part) ahead.take_turn();
