@@ -147,7 +147,7 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
     if (What == Fetch::own && !near)
 #pragma GCC unroll 8
       for (long byte = 0; byte < block_bytes; byte += cache_line) __builtin_prefetch(weights + own_ahead<Bits> + byte, 0, 2);
-    if (What == Fetch::part) ahead.take_turn();
+    if (What == Fetch::part && !near) ahead.take_turn();
     for (int passes = block_steps / Isa::unrolled; passes > 0; --passes)
 #pragma GCC unroll 4
       for (int step = 0; step < Isa::unrolled; ++step) advance();
