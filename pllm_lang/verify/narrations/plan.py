@@ -26,6 +26,7 @@ from pllm_lang.verify.narrations.distances import distance_of, judge_distance
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.material import runs_of
 from pllm_lang.verify.narrations.rounded_states import learnt_of_rounded
+from pllm_lang.verify.narrations.stopping import takes_part
 from pllm_lang.verify.narrations.strangers import no_strangers
 from pllm_lang.verify.narrations.told import HELP, UNFINISHED, line_of, used_twice
 from pllm_lang.verify.narrations.under_way import IDEAL, RESERVED, TooManyInstancesError
@@ -338,7 +339,7 @@ def _pattern(view: PlanView, policy: Policy, stages: tuple[Composed, ...], gaps:
     if len(view.plan.stages) > 1:
         asked += ["stages", "stop"]
     for party in policy.parties:
-        subject = next((s for stage in stages if (s := _takes_part(stage, party)) is not None), None)
+        subject = next((s for stage in stages if (s := takes_part(stage, party)) is not None), None)
         if subject is None or owners == {party}:
             continue
         missing = [word for word in asked if word not in policy.learns.get(party, ())]
@@ -359,15 +360,6 @@ _PATTERNS = {
     "stages": "which stages run",
     "stop": "when the last one ended",
 }
-
-
-def _takes_part(stage: Composed, party: str) -> int | None:
-    """The first value made by a protocol in which the party has a role beside others."""
-    for instance, made in zip(stage.whole.instances, stage.made, strict=True):
-        parties = {q for _, q in instance.roles}
-        if made.key and party in parties and len(parties) > 1:
-            return made.subject
-    return None
 
 
 def over_the_budget(proof: Proof, experiment: Experiment, policy: Policy) -> Iterator[Obligation]:

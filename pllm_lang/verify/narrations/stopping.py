@@ -23,7 +23,7 @@ def stopping(
     given = (*plan.inputs, *(one for stage in plan.stages for one in stage.inputs))
     owners = {one.owner for one in given} - {""}
     for party in policy.parties:
-        subject = _takes_part(stages[0], party)
+        subject = takes_part(stages[0], party)
         if subject is None or owners == {party} or STOP in policy.learns.get(party, ()):
             continue
         yield Obligation(
@@ -36,7 +36,7 @@ def stopping(
         )
 
 
-def _takes_part(stage: Composed, party: str) -> int | None:
+def takes_part(stage: Composed, party: str) -> int | None:
     """The first value made by a protocol in which the party has a role beside others."""
     for instance, made in zip(stage.whole.instances, stage.made, strict=True):
         parties = {q for _, q in instance.roles}
