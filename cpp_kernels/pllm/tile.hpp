@@ -34,9 +34,6 @@ struct Ahead {
   long length;                    // of a run, bytes
   long pace;                      // bytes that each run moves on when all had their turn
 
-  // Turns that ask for the same near memory again and again.
-  static Ahead nothing(const std::int8_t* near) { return {near, near, long(cache_line), 0}; }
-
   // Number `part` of `parts` equal parts, in as many turns. Beyond two parts, turns have room for runs of more than an eighth.
   static Ahead share(const std::int8_t* memory, long bytes, long part, long parts, long turns) {
     long length = long(round_up((bytes + runs - 1) / runs, cache_line));
@@ -55,8 +52,8 @@ struct Ahead {
   }
 };
 
-// What a tile fetches ahead: its own weights, because it alone uses them; its part of the next chunk, if any; nothing.
-enum class Fetch { own, part, nothing };
+// What a tile fetches ahead: its own weights, because it alone uses them; or its part of the next chunk, if any.
+enum class Fetch { own, part };
 
 // Where a tile reads and writes. Digit rows lie `stride` apart; sums are [rows][panel].
 struct Strip {
@@ -139,15 +136,15 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
     digits += Isa::group;
   };
   long steps = strip.width / Isa::group;
-  const bool near = strip.near;
-  Ahead ahead = Ahead::nothing(weights);
-  if (What == Fetch::part && part >= 0)
+  const bool far = !strip.near, has_part = What == Fetch::part && part >= 0;
+  Ahead ahead = {};
+  if (has_part)
     ahead = Ahead::share(strip.next, steps * step_bytes, part, strip.parts, steps / block_steps);
   for (; steps >= block_steps; steps -= block_steps) {
-    if (What == Fetch::own && !near)
+    if (What == Fetch::own && far)
 #pragma GCC unroll 8
       for (long byte = 0; byte < block_bytes; byte += cache_line) __builtin_prefetch(weights + own_ahead<Bits> + byte, 0, 2);
-    if (What == Fetch::part && !near) ahead.take_turn();
+    if (has_part) ahead.take_turn();
     for (int passes = block_steps / Isa::unrolled; passes > 0; --passes)
 #pragma GCC unroll 4
       for (int step = 0; step < Isa::unrolled; ++step) advance();
@@ -160,7 +157,7 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
 }
 
 // Up to Isa::rows digit rows. Few sizes are compiled: 3 rows are done as 4, the last of them for nothing; where it would
-// be written over the results of other rows, it goes alone. Most tiles are whole: only these have a form that fetches nothing.
+// be written over the results of other rows, it goes alone.
 template <int Bits, bool InPlace, Fetch What>
 void short_tile(const Strip& strip, long row, long rows, long part) {
   if (InPlace && strip.direct.results != nullptr && rows == 3) {
@@ -171,8 +168,6 @@ void short_tile(const Strip& strip, long row, long rows, long part) {
   if (rows == 2) return tile<2, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
   if constexpr (Isa::rows > 4) {
     if (rows == 5) return tile<5, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
-    constexpr Fetch partless = What == Fetch::part ? Fetch::nothing : What;
-    if (rows > 5 && part < 0) return tile<Isa::rows, Isa::columns, Bits, InPlace, partless>(strip, row, 0, part);
     if (rows > 5) return tile<Isa::rows, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
   }
   tile<4, Isa::columns, Bits, InPlace, What>(strip, row, 0, part);
