@@ -60,6 +60,13 @@ std::int64_t joined_exactly(const std::int32_t* sums) {
 
 constexpr int low_digits = 32 / digit_bits;
 
+// What the sums of the low digits of a fold carry over bit 32, all in 32 bits: docs/kernels/bounds.md.
+std::int32_t carried(const std::int32_t* sums) {
+  std::int32_t carry = 0;
+  for (int l = 0; l < low_digits; ++l) carry = (sums[l * panel] + carry) >> digit_bits;
+  return carry;
+}
+
 // Modulo 2^k, k <= 32.
 template <int Digits>
 struct Ring32 {
@@ -85,7 +92,7 @@ struct Ring32 {
   }
 };
 
-// Modulo 2^k, 32 < k <= 64. What stands above bit 32 is joined in 32 bits: the rest of it is no part of the ring.
+// Modulo 2^k, 32 < k <= 64. Both halves are joined in 32 bits: what stands above bit 64 is no part of the ring.
 template <int Digits>
 struct Ring64 {
   using Value = std::uint64_t;
@@ -98,7 +105,8 @@ struct Ring64 {
     std::uint64_t low[panel];
   };
   static std::uint64_t whole(const std::int32_t* sums) {
-    return std::uint64_t(joined_exactly<0, low_digits>(sums)) + (std::uint64_t(joined<low_digits, Digits>(sums)) << 32);
+    const std::uint32_t high = joined<low_digits, Digits>(sums) + std::uint32_t(carried(sums));
+    return std::uint64_t(joined<0, low_digits>(sums)) | std::uint64_t(high) << 32;
   }
   static void absorb(const std::int32_t* __restrict sums, const Finish&, Totals& totals) {
     for (int j = 0; j < panel; ++j) totals.low[j] += whole(sums + j);
