@@ -18,7 +18,7 @@ constexpr std::uint64_t every_half = digit_bits == 8 ? 0x8080808080808080u : 0x8
 // The most that the absolute value of a digit can be, and why Isa::fold 32-bit sums never overflow.
 constexpr long largest_digit = signed_digits ? long(half_digit) : (1L << digit_bits) - 1;
 constexpr long long sum_limit = 1LL << 31;
-static_assert(Isa::fold * 128LL * largest_digit <= sum_limit - (sum_limit >> digit_bits), "sums and their carries stay below 2^31");
+static_assert(Isa::fold * 128LL * largest_digit <= sum_limit - (sum_limit >> digit_bits), "sums and carries stay below 2^31");
 static_assert(Isa::fold % Isa::group == 0 && Isa::padding % Isa::group == 0, "folds and padding are whole groups");
 
 // What the inputs of one operation are; products.hpp fills it in.

@@ -166,7 +166,8 @@ void multiply_rows(const Product& product, long panel_index, long row, long rows
     sink.written = direct.results != nullptr;
     return multiply_part<Bits>(product, panel_index, first_digits, rows * digits, 0, padded, sums, direct, sink);
   }
-  alignas(cache_line) typename Operation::Totals totals[strip_digits / digits] = {};
+  alignas(cache_line) typename Operation::Totals totals[strip_digits / digits];
+  for (long i = 0; i < rows; ++i) totals[i] = {};  // only of these rows: a few are a small part of the most there can be
   const long folds = (padded + Operation::fold - 1) / Operation::fold;
   const long width = long(round_up((padded + folds - 1) / folds, Isa::padding));
   sink.totals = totals;

@@ -101,6 +101,12 @@ __attribute__((always_inline)) inline void store_sums(const Isa::Sums (&sums)[Ro
     for (int c = 0; c < Columns; ++c) *(Stored*)(to + r * stride + c * (panel / Isa::columns)) = sums[r][c];
 }
 
+template <int Rows, int Columns>
+__attribute__((always_inline)) inline void add_sums(Isa::Sums (&sums)[Rows][Columns], const Isa::Sums (&more)[Rows][Columns]) {
+  for (int r = 0; r < Rows; ++r)
+    for (int c = 0; c < Columns; ++c) sums[r][c] += more[r][c];
+}
+
 // A copy of a tile that GCC makes for one of its callers keeps its sums in memory: three times as slow.
 #if defined(__clang__)
 #define PLLM_ONE_BODY __attribute__((noinline))
@@ -114,24 +120,27 @@ template <int Rows, int Columns, int Bits, bool InPlace, Fetch What>
 PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
   constexpr long step_bytes = long(panel) * Isa::group * Bits / 8;
   constexpr long block_steps = block_bytes / step_bytes;
-  static_assert(block_steps % Isa::unrolled == 0);
   constexpr int width = panel / Isa::columns;
   const std::int8_t* weights = strip.weights + from * vector_bytes * Bits / 8;
   const std::size_t stride = strip.stride;
   const Digit* digits = strip.digits + row * stride;
   std::int32_t* target = strip.sums + row * panel + from * width;
-  Isa::Sums sums[Rows][Columns] = {};
+  constexpr int chains = Rows * Columns < 4 ? 2 : 1;  // fewer sums than multiplications under way: each is taken twice, by turns
+  constexpr int unrolled = Isa::unrolled < chains ? chains : Isa::unrolled;
+  static_assert(block_steps % unrolled == 0);
+  Isa::Sums chained[chains][Rows][Columns] = {};
+  Isa::Sums(&sums)[Rows][Columns] = chained[0];
   if (strip.resume)
     load_sums<Rows, Columns>(target, panel, sums);
   else if (InPlace && strip.direct.start != nullptr)
     load_sums<Rows, Columns>(strip.direct.start + from * width, 0, sums);
-  const auto advance = [&] {
+  const auto advance = [&](Isa::Sums(&turn)[Rows][Columns]) {
     Isa::Weights loaded[Columns];
     load_weights<Bits, Columns>(weights, loaded);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
-      for (int c = 0; c < Columns; ++c) sums[r][c] = Isa::dot(sums[r][c], digits + r * stride, loaded[c]);
+      for (int c = 0; c < Columns; ++c) turn[r][c] = Isa::dot(turn[r][c], digits + r * stride, loaded[c]);
     weights += step_bytes;
     digits += Isa::group;
   };
@@ -145,12 +154,13 @@ PLLM_ONE_BODY void tile(const Strip& strip, long row, int from, long part) {
 #pragma GCC unroll 8
       for (long byte = 0; byte < block_bytes; byte += cache_line) __builtin_prefetch(weights + own_ahead<Bits> + byte, 0, 2);
     if (has_part) ahead.take_turn();
-    for (int passes = block_steps / Isa::unrolled; passes > 0; --passes)
+    for (int passes = block_steps / unrolled; passes > 0; --passes)
 #pragma GCC unroll 4
-      for (int step = 0; step < Isa::unrolled; ++step) advance();
+      for (int step = 0; step < unrolled; ++step) advance(chained[step % chains]);
   }
   if constexpr (Isa::padding % (Isa::group * block_steps) != 0)
-    for (; steps > 0; --steps) advance();
+    for (; steps > 0; --steps) advance(sums);
+  if constexpr (chains == 2) add_sums<Rows, Columns>(sums, chained[1]);
   if (!InPlace || strip.direct.results == nullptr) return store_sums<Rows, Columns>(sums, target, panel);
   const Direct& direct = strip.direct;
   store_sums<Rows, Columns>(sums, direct.results + row * direct.stride + from * width, direct.stride);
