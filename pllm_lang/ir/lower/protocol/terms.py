@@ -103,7 +103,10 @@ def _applied(expr: Apply, scope: Scope, like: Typed | None) -> Typed:
         return _keyed(expr, scope)
     if scope.operator is not None and name == scope.operator.name:
         return opaque(tuple(term(arg, scope) for arg in expr.args), scope)
-    known = ", ".join(sorted({*FORMS, "encode", "encrypt", "decrypt"}))
+    if name in BROADCASTS:
+        text = f"`{name}` takes one value, and its shape from the value that it is added to or multiplied with"
+        raise MalformedError("protocol.malformed", text, f"write it beside that value: `x + {name}(v)`")
+    known = ", ".join(sorted({*FORMS, *BROADCASTS, "encode", "encrypt", "decrypt"}))
     text = f"a protocol line cannot compute `{name}`"
     raise MalformedError("protocol.malformed", text, f"it can use + - * ^, {known}")
 
