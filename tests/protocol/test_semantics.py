@@ -54,6 +54,14 @@ def test_a_draw_for_a_session_does_not() -> None:
     assert (found.leak.combination, found.leak.secret) == ("u1 - u2", "x1 - x2")
 
 
+def test_a_leak_of_shares_says_which_executions_it_is_of() -> None:
+    shares = ir.Shared("additive", (ir.Piece("a", ("a",)), ir.Piece("b", ("b",))))
+    body = (ir.Draw("r", V, ("a",), lifetime="session"), *masked(value=ref("x.a")))
+    found = view(two(body, ir.Input("x", V, shares)))
+    assert found.leak is not None
+    assert (found.leak.combination, found.leak.secret) == ("u1 - u2 + x.b1 - x.b2", "x1 - x2")
+
+
 def test_a_session_draw_masks_what_lives_as_long() -> None:
     weights = ir.Input("x", V, FROM_A, lifetime="session")
     body = (ir.Draw("r", V, ("a",), lifetime="session"), *masked())

@@ -132,9 +132,9 @@ class _Frame:
         last, atom = units[-1]
         atoms, made = self.trace.atoms, self.trace.atoms[atom]
         facts = self.trace.inputs[atom]
-        value = atoms.add(
-            Atom(f"{name}'{made.name}", "input", made.modulus, made.shape, made.bits, made.signed)
-        )
+        run = made.name.removeprefix(f"{name}.{last.label}")  # of several executions, which
+        called = f"{name}{run}'{made.name}"
+        value = atoms.add(Atom(called, "input", made.modulus, made.shape, made.bits, made.signed))
         self.values.add(value)
         scopes[value] = facts.scope
         if facts.given.range_bits:
