@@ -37,7 +37,7 @@ from pllm_lang.verify.flow import Flow
 from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.plan import Proof, coalitions
 from pllm_lang.verify.narrations.under_way import Made
-from pllm_lang.verify.narrations.views import view_of
+from pllm_lang.verify.narrations.views import as_one_text, view_of
 from pllm_lang.verify.obligation import Obligation
 from pllm_lang.verify.protocol.compose import BY_PARTS, Instance
 from pllm_lang.verify.protocol.prove import prove_protocol
@@ -155,26 +155,30 @@ def _views(
         members = tuple(sorted(coalition))
         for place, stage in enumerate(stages):
             view = view_of(stage, coalition)
+            own = _by_parts(stage, coalition, number) if view.reason == BY_PARTS else {}
+            if own and any(one.verdict is not Verdict.PROVED for one in own.values()):
+                view = as_one_text(stage, coalition) or view  # what is fresh is followed in one text only
             if view.reason == BY_PARTS:
                 parts.append((place, members))
-                for one in _by_parts(stage, coalition, number):
-                    seen[one.whole, one.where, one.members] = one
+                seen |= {(False, *key): Seen(False, *key, _moves(one)) for key, one in own.items()}
             else:
                 seen[True, place, members] = Seen(True, place, members, _moves(view))
     return [seen[key] for key in sorted(seen)], parts
 
 
-def _by_parts(stage: Composed, coalition: frozenset[str], number: dict[p.Protocol, int]) -> Iterator[Seen]:
-    done: set[tuple[int, tuple[str, ...]]] = set()
+def _by_parts(
+    stage: Composed, coalition: frozenset[str], number: dict[p.Protocol, int]
+) -> dict[tuple[int, tuple[str, ...]], View]:
+    """By protocol and roles, what the coalition sees of each by itself, whatever is fresh."""
+    done: dict[tuple[int, tuple[str, ...]], View] = {}
     for instance, made in zip(stage.whole.instances, stage.made, strict=True):
         if _by_itself(instance, made):
             continue
         roles = tuple(sorted(role for role, party in instance.roles if party in coalition))
         key = number[instance.protocol], roles
         if roles and key not in done:
-            done.add(key)
-            view = prove_protocol(_stale(instance.protocol), (roles,)).views[0]
-            yield Seen(False, *key, _moves(view))
+            done[key] = prove_protocol(_stale(instance.protocol), (roles,)).views[0]
+    return done
 
 
 def _stale(protocol: p.Protocol) -> p.Protocol:

@@ -22,7 +22,6 @@ BEYOND = {
     "protocol/wrong_result/not_uniform.pllm": "certificate.meaning",  # local truncation rests on uniform shares
     "placement/state/cache_in_pieces.pllm": "certificate.beyond",  # a state that is kept in pieces
     "reports/R01_accepted.pllm": "certificate.facts",  # tensors known entry by entry
-    "reports/R17_accepted.pllm": "certificate.view",  # bits whose products are no sums of the shares
 }
 CORPUS = ROOT / "tests" / "corpus"
 FILES = sorted(

@@ -153,6 +153,60 @@ def test_what_may_be_learnt_is_no_secret() -> None:
     assert "shows something" in shows(msgspec.structs.replace(masked(X), outputs=(elsewhere,)))
 
 
+# ---- results that give no secret alone ----
+SQUARE, OWN = p.Mul(X, X), p.Ref("w")
+
+
+def beside(u: p.Expr, *meanings: p.Expr, holder: str = "b", shape: tuple[int, ...] = (2, 2)) -> p.Protocol:
+    """`b`, who has `w`, gets `u`, and as results what is meant."""
+    text = masked(u)
+    names = [f"v{place}" for place, _ in enumerate(meanings)]
+    outputs = tuple(
+        p.Output(name, typed(*shape), p.Clear((holder,)), meant)
+        for name, meant in zip(names, meanings, strict=True)
+    )
+    given = (*text.inputs, p.Input("w", typed(2, 2), p.Clear(("a", "b"))))
+    results: list[p.Statement] = []
+    for name, meant in zip(names, meanings, strict=True):
+        results += [p.Assign("a", name, meant), p.Send("a", ("b",), name)]
+    return msgspec.structs.replace(text, inputs=given, outputs=outputs, body=(*text.body, *results))
+
+
+@pytest.mark.parametrize(
+    ("u", "meanings"),
+    [
+        (SQUARE, [SQUARE]),
+        (p.Add((p.Scale(6, SQUARE), OWN)), [SQUARE]),
+        (SQUARE, [p.Add((SQUARE, p.Mul(OWN, OWN)))]),
+        (p.Scale(-4, SQUARE), [p.Scale(2, SQUARE)]),
+        (p.Add((p.Scale(-2, X), p.Scale(-4, SQUARE))), [p.Add((p.Scale(2, X), p.Scale(4, SQUARE)))]),
+        (p.Scale(2, p.Mul(SQUARE, X)), [p.Add((SQUARE, p.Mul(SQUARE, X))), SQUARE]),
+    ],
+)
+def test_a_message_made_of_results_and_what_is_known(u: p.Expr, meanings: list[p.Expr]) -> None:
+    assert shows(beside(u, *meanings)) == ""
+
+
+@pytest.mark.parametrize(
+    ("u", "meanings"),
+    [
+        (X, [SQUARE]),
+        (p.Add((SQUARE, X)), [SQUARE]),
+        (SQUARE, [p.Scale(2, SQUARE)]),
+        (p.Transpose(SQUARE), [SQUARE]),
+        (SQUARE, [p.Mul(SQUARE, OWN)]),
+        (SQUARE, [p.Add((SQUARE, p.Mul(X, OWN)))]),
+        (SQUARE, [p.Add((SQUARE, p.Mul(SQUARE, X)))]),
+    ],
+)
+def test_a_message_that_results_do_not_make(u: p.Expr, meanings: list[p.Expr]) -> None:
+    assert "shows something of `x`" in shows(beside(u, *meanings))
+
+
+def test_a_result_of_somebody_else_makes_nothing() -> None:
+    assert "shows something of `x`" in shows(beside(SQUARE, SQUARE, holder="a"))
+
+
 KEY, HALF = p.KeyDraw("k", ("a",)), p.Piece("r", ("a",))
 
 

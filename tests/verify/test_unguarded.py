@@ -89,11 +89,45 @@ def test_a_replay_lists_them_as_taken_on_trust(changed: dict[str, str], who: str
     assert [one for one in trusted if "inside protocols" in one] == ([sentence] if who else [])
 
 
-def test_a_client_that_is_guarded_against_is_proved_and_its_lock_is_beyond_replay() -> None:
-    """It gets every piece of the result: that these are fresh, so that they tell no more than their sum, replay does not follow."""
+LONG = """pllm 1
+
+import std.formats [ring64]
+import std.protocols [additive_share, beaver_multiply, additive_reveal]
+
+policy ours {{
+  parties [client, p0, p1, dealer]
+  adversary semi_honest corrupts 1 of [client, p0, p1, dealer]
+  learns client: [results, lengths]
+  learns p0: [lengths]
+  learns p1: [lengths]
+  learns dealer: [lengths]
+}}
+
+plan long under ours {{
+  input x: ring64[4] from client where abs(x) <= 1
+  input y: ring64[4] from client where abs(y) <= 1
+  xs = share(x) using additive_share
+  ys = share(y) using additive_share
+  z = mul(xs, ys) using beaver_multiply
+  repeat i in 0..<{turns} carrying [z] {{
+    z = mul(z, ys) using beaver_multiply
+  }}
+  out = reveal(z) using additive_reveal
+  output out to client
+}}
+"""
+
+
+def test_a_client_that_is_guarded_against_is_proved_again() -> None:
+    """It gets every piece of the result: the stage as one text shows that these tell no more than their sum."""
     guarded = USUAL | {"corrupted": "p0, p1, dealer, client, owner"}
+    assert not [one for one in replay(of_text(PLAN.format(**guarded))).trusted if "inside protocols" in one]
+    assert replay(of_text(LONG.format(turns=4))).shown
+
+
+def test_after_folded_turns_its_lock_is_beyond_replay() -> None:
     with pytest.raises(ReplayError) as refused:
-        replay(of_text(PLAN.format(**guarded)))
+        replay(of_text(LONG.format(turns=60)))
     assert refused.value.code == "certificate.beyond"
     assert "unless the pieces of `x` are fresh, which replay does not follow" in str(refused.value)
 

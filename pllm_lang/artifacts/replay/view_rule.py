@@ -59,12 +59,12 @@ def proves_view(out: Run, members: Iterable[str], moves: tuple[Move, ...]) -> Fr
     if not out.sent and not moves:
         return Fraction(0)  # nobody is sent anything
     frame = _frame(out, frozenset(members))
-    for name, value in _learnt(out, frame):
-        _solve(frame, name, value)
+    whole = [value for name, value in _learnt(out, frame) if not _solve(frame, name, value)]
     for move in moves:
         _move(frame, move)
+    allowed = _allowed(frame, whole)
     for number, one in frame.terms.items():
-        left = frame.secrets_of(one)
+        left = frame.secrets_of(_without(one, allowed))
         if left:
             text = f"message {number} shows something of `{min(left).strip(HIDDEN)}` to {told(members)}"
             raise ReplayError("certificate.view", text, out.protocol.name)
@@ -148,8 +148,8 @@ def _learnt(out: Run, frame: Frame) -> Iterator[tuple[str, Sum]]:
             yield output.name, value
 
 
-def _solve(frame: Frame, name: str, value: Sum) -> None:
-    """An allowed output with a secret once and alone, a unit before it, gives that secret."""
+def _solve(frame: Frame, name: str, value: Sum) -> bool:
+    """An allowed output with a secret once and alone, a unit before it, gives that secret; whether it does."""
     for changed, by in frame.changed:
         value = replaced(value, changed, by)
     unknown, modulus = _unknown(frame, value), value.modulus
@@ -160,7 +160,36 @@ def _solve(frame: Frame, name: str, value: Sum) -> None:
             level = max(frame.levels[one] for one in names_in(value))
             seen = _seen(frame, f"output {name}", level, modulus, value.shape)
             _everywhere(frame, factor[1], times(pow(c, -1, modulus), plus(seen, times(-1, rest))))
-            return
+            return True
+    return False
+
+
+def _allowed(frame: Frame, outputs: list[Sum]) -> list[tuple[Factor, Sum]]:
+    """Allowed outputs that give no secret alone, in the names of the end and less what is known, each with a factor of it: one with a
+    unit before it where there is such a one, so that no later output has it."""
+    found: list[tuple[Factor, Sum]] = []
+    for output in outputs:
+        value = reduce(lambda x, change: replaced(x, *change), frame.changed, output)
+        left = _without(_unknown(frame, value), found)
+        if left.modulus and left.terms:
+            found.append((min(left.terms, key=lambda f: gcd(left.terms[f], left.modulus)), left))
+    return found
+
+
+def _without(x: Sum, allowed: list[tuple[Factor, Sum]]) -> Sum:
+    """Less multiples of allowed outputs, each as often as takes its factor out: whoever has the outputs knows the difference."""
+    for factor, value in allowed:
+        if factor in x.terms and (x.modulus, x.shape) == (value.modulus, value.shape):
+            x = plus(x, times(-_times(x.terms[factor], value.terms[factor], x.modulus), value))
+    return x
+
+
+def _times(c: int, unit: int, modulus: int) -> int:
+    """How often `unit` goes into `c` in the ring; 0 where that is not clear."""
+    if gcd(unit, modulus) == 1:
+        return c * pow(unit, -1, modulus)
+    c, unit = (one - modulus if 2 * one > modulus else one for one in (c, unit))
+    return c // unit if c % unit == 0 else 0
 
 
 def _less(x: Sum, factor: Factor) -> Sum:

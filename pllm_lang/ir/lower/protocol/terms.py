@@ -104,7 +104,9 @@ def _applied(expr: Apply, scope: Scope, like: Typed | None) -> Typed:
     if scope.operator is not None and name == scope.operator.name:
         return opaque(tuple(term(arg, scope) for arg in expr.args), scope)
     if name in BROADCASTS:
-        text = f"`{name}` takes one value, and its shape from the value that it is added to or multiplied with"
+        text = (
+            f"`{name}` takes one value, and its shape from the value that it is added to or multiplied with"
+        )
         raise MalformedError("protocol.malformed", text, f"write it beside that value: `x + {name}(v)`")
     known = ", ".join(sorted({*FORMS, *BROADCASTS, "encode", "encrypt", "decrypt"}))
     text = f"a protocol line cannot compute `{name}`"
