@@ -89,6 +89,13 @@ def test_a_move_that_a_condition_forbids(case: str) -> None:
     assert why in shows(protocol, move)
 
 
+def test_a_block_of_a_draw_is_beyond_replay() -> None:
+    """The verifier cuts draws where blocks of them mask different messages."""
+    with pytest.raises(ReplayError, match="cuts a draw into blocks") as refused:
+        proves_view(run(masked(DIFFERENCE, drawn())), ("b",), (Move(0, "r[0:1]", MINUS, "1", M),))
+    assert refused.value.code == "certificate.beyond"
+
+
 def test_an_integer_mask_hides_up_to_its_distance() -> None:
     wide = masked(p.Add((X, p.Cast(R, BIG))), drawn(typed(2, 2, number=p.Integer(50))), range_bits=10)
     assert shows(wide, Move(0, "r", "1", "1", "0", 40)) == ""

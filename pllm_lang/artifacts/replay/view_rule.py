@@ -210,6 +210,10 @@ def _move(frame: Frame, move: Move) -> None:
             raise ReplayError("certificate.view", text, frame.run.protocol.name)
 
     need(move.term in frame.terms, "there is no such message, or it was used before")
+    if move.draw not in frame.masks and move.draw.partition("[")[0] in frame.masks:
+        raise ReplayError(
+            "certificate.beyond", f"it cuts a draw into blocks: `{move.draw}`", frame.run.protocol.name
+        )
     need(move.draw in frame.masks, "(e) the coalition knows it, or it is no draw")
     term, drawn = frame.terms[move.term], frame.masks[move.draw]
     need(not drawn.blocked, "(e) a function takes its key")
