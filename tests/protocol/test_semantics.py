@@ -11,6 +11,7 @@ import pytest
 
 from pllm_lang.ir import protocol as ir
 from pllm_lang.text.finding import Verdict
+from pllm_lang.verify.protocol import search
 from pllm_lang.verify.protocol.counting import counted_leak
 from pllm_lang.verify.protocol.narration import narrate
 from pllm_lang.verify.protocol.prove import prove_protocol
@@ -474,3 +475,34 @@ def test_counting_takes_every_entry_of_a_stream() -> None:
     masked_bits = two(body[:5], ir.Input("x", bits, FROM_A))
     assert counted_leak(masked_bits, frozenset(["b"])) is None
     assert Run(masked_bits, 1, 1 << 10).independent(frozenset(["b"]))
+
+
+# ---- long texts ----
+def chained(count: int, own: bool) -> ir.Protocol:
+    """Messages `x - r_i`, or `x - r_i - r_(i + 1)` in a ring of draws, of which none is in one message alone."""
+    draws = tuple(ir.Draw(f"r{i}", V, ("a",)) for i in range(count))
+    lines: list[ir.Statement] = []
+    for i in range(count):
+        hidden = sub(X, ref(f"r{i}"))
+        value = hidden if own else sub(hidden, ref(f"r{(i + 1) % count}"))
+        lines += [ir.Assign("a", f"u{i}", value), ir.Send("a", ("b",), f"u{i}")]
+    return two((*draws, *lines))
+
+
+def test_messages_with_draws_of_their_own_are_no_search() -> None:
+    assert view(chained(1200, own=True)).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "why"),
+    [("MAX_NODES", 20, "ends after 20"), ("MAX_TERMS", 30, "30 messages at most")],
+)
+def test_a_search_that_ends_early_says_so(
+    limit: str, most: int, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = narrate(chained(40, own=False), Sizes())
+    assert prove_view(trace, frozenset({"b"})).verdict is Verdict.PROVED
+    monkeypatch.setattr(search, limit, most)
+    found = prove_view(trace, frozenset({"b"}), look_for_leaks=False)
+    assert found.verdict is Verdict.UNPROVED
+    assert why in found.reason

@@ -8,6 +8,9 @@ first. Stuck means *unproved*.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 import msgspec
 
 from pllm_lang.verify.protocol import polynomial as pl
@@ -33,7 +36,8 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class Solution(msgspec.Struct, frozen=True):
-    """`left` are the terms at the end, without what is known; `stuck` those of them that keep a secret."""
+    """`left` are the terms at the end, without what is known; `stuck` those of them that keep a secret. `reason` says why there
+    are such."""
 
     solved: bool
     problem: Problem
@@ -41,6 +45,7 @@ class Solution(msgspec.Struct, frozen=True):
     moves: tuple[Move, ...]
     left: tuple[Term, ...]
     stuck: tuple[Term, ...]
+    reason: str = "no order of substitutions takes the secrets out of these terms"
 
 
 class State(msgspec.Struct, frozen=True):
@@ -59,7 +64,8 @@ def solve(problem: Problem) -> Solution:
     found = search.run(start)
     end = found or search.best or start
     stuck = tuple(t for t in end.terms if search.keeps_secret(t.poly, end.known))
-    return Solution(found is not None, problem, allowed, end.moves, end.terms, stuck)
+    ended = Solution(found is not None, problem, allowed, end.moves, end.terms, stuck)
+    return msgspec.structs.replace(ended, reason=search.limit) if search.limit else ended
 
 
 def _replaced(term: Term, poly: Poly) -> Term:
@@ -70,6 +76,7 @@ class _Search:
     def __init__(self, problem: Problem, allowed: Allowed) -> None:
         self.problem, self.allowed = problem, allowed
         self.nodes = 0
+        self.limit = ""
         self.failed: set[frozenset[object]] = set()
         self.best: State | None = None
         self.best_stuck = 1 << 30
@@ -77,22 +84,45 @@ class _Search:
         self.shares: frozenset[int] = frozenset()
 
     def run(self, state: State) -> State | None:
-        bad = [t for t in state.terms if t.share or self.keeps_secret(t.poly, state.known)]
+        state, bad = self.hidden_alone(state)
         if not bad:
             return state
         if len(bad) < self.best_stuck:
             self.best, self.best_stuck = state, len(bad)
         self.nodes += 1
         key = frozenset((t.share, t.poly.key()) for t in state.terms)
-        if self.nodes > MAX_NODES or key in self.failed or len(state.terms) > MAX_TERMS:
+        if self.nodes > MAX_NODES:
+            self.limit = f"the search for an order of substitutions ends after {MAX_NODES} of them"
+        elif len(state.terms) > MAX_TERMS:
+            self.limit = f"the search for an order of substitutions takes {MAX_TERMS} messages at most"
+        if self.limit or key in self.failed:
             return None
         if any(not self.hidden_by(t.poly) for t in bad):
             return None
         for term, mask in self.choices(state, bad):
             found = self.run(self.applied(state, term, mask))
-            if found is not None or self.nodes > MAX_NODES:
+            if found is not None or self.limit:
                 return found
         self.failed.add(key)
+        return None
+
+    def hidden_alone(self, state: State) -> tuple[State, list[Term]]:
+        """Every bad term that has a draw of its own is fresh at once, in the order of the terms: what replaces the draw stands
+        nowhere else. Also the bad terms that are left."""
+        while True:
+            bad = [t for t in state.terms if t.share or self.keeps_secret(t.poly, state.known)]
+            holding = Counter(draw for term in state.terms for draw in self.hidden_by(term.poly))
+            own = [(t, m) for t in bad if (m := self.own_mask(state, t, holding)) is not None]
+            if not own:
+                return state, bad
+            for term, mask in own:
+                state = self.made_fresh(state, term, mask)
+
+    def own_mask(self, state: State, term: Term, holding: Mapping[int, int]) -> Mask | None:
+        for draw in sorted(self.hidden_by(term.poly) & atoms_of(term.poly)):
+            mask = find_mask(term.poly, draw, self.problem, state.scopes) if holding[draw] == 1 else None
+            if mask is not None and not mask.distance and _fits_share(term, mask):
+                return mask
         return None
 
     def keeps_secret(self, poly: Poly, known: frozenset[int]) -> bool:
@@ -112,10 +142,7 @@ class _Search:
 
     def choices(self, state: State, bad: list[Term]) -> list[tuple[Term, Mask]]:
         """Where the rule applies, the most promising first."""
-        holding: dict[int, int] = {}
-        for term in state.terms:
-            for draw in self.hidden_by(term.poly):
-                holding[draw] = holding.get(draw, 0) + 1
+        holding = Counter(draw for term in state.terms for draw in self.hidden_by(term.poly))
         wanted = self.connected(state, {d for t in bad for d in self.hidden_by(t.poly)})
         numbers = {t.number for t in bad}
         ranked: list[tuple[tuple[int, ...], Term, Mask]] = []
@@ -153,6 +180,13 @@ class _Search:
         return True
 
     def applied(self, state: State, term: Term, mask: Mask) -> State:
+        """The term fresh, the draw replaced in all others."""
+        fresh, atoms = self.made_fresh(state, term, mask), self.problem.atoms
+        value = solved(mask, fresh.moves[-1].seen, self.problem)
+        rest = tuple(_replaced(t, substitute(t.poly, mask.draw, value, atoms)) for t in fresh.terms)
+        return msgspec.structs.replace(fresh, terms=self.simplified(rest, fresh.known))
+
+    def made_fresh(self, state: State, term: Term, mask: Mask) -> State:
         atoms = self.problem.atoms
         bits = atoms[mask.draw].bits + 1
         name = f"seen {len(state.moves)} {term.number}.{term.part}.{mask.draw}"
@@ -161,14 +195,10 @@ class _Search:
         seen = atoms.add(made)
         if term.share:
             self.shares |= {seen}
-        value = solved(mask, seen, self.problem)
         known = state.known if term.share else state.known | {seen}
-        rest = tuple(
-            _replaced(t, substitute(t.poly, mask.draw, value, atoms)) for t in state.terms if t is not term
-        )
+        rest = tuple(t for t in state.terms if t is not term)
         scopes = state.scopes | {seen: mask.scope}
-        moves = (*state.moves, Move(term, mask, seen))
-        return State(self.simplified(rest, known), known, scopes, moves)
+        return State(rest, known, scopes, (*state.moves, Move(term, mask, seen)))
 
     def simplified(self, terms: tuple[Term, ...], known: frozenset[int]) -> tuple[Term, ...]:
         """Without what is known, and without what occurs twice; shares stay, a known one can never be

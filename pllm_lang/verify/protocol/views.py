@@ -45,8 +45,7 @@ def prove_view(
     stuck = tuple(f"{t.message}: {show_poly(t.poly, trace.atoms)}" for t in solution.stuck)
     origins = tuple(sorted({t.origin for t in solution.stuck}))
     verdict = Verdict.UNPROVED if leak is None else Verdict.REFUTED
-    reason = "no order of substitutions takes the secrets out of these terms"
-    return View(members, verdict, stuck=stuck, origins=origins, leak=leak, reason=reason)
+    return View(members, verdict, stuck=stuck, origins=origins, leak=leak, reason=solution.reason)
 
 
 def _proved(members: tuple[str, ...], solution: Solution, trace: Trace, fresh: tuple[str, ...]) -> View:
