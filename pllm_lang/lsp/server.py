@@ -14,7 +14,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from pllm_lang import __version__
@@ -213,7 +213,9 @@ def commands() -> dict[str, Callable[[View, str], str]]:
 def _register_command(server: PllmServer, name: str, command: Callable[[View, str], str]) -> None:
     """A command of a lens: what it says is shown, and given back."""
 
-    async def run(uri: str, plan: str) -> str | None:
+    async def run(uri: str = "", plan: str = "") -> str | None:
+        if not uri or not plan:
+            raise JsonRpcInvalidParams(f"`{name}` takes the document and the name of a plan in it")
         view = await server.looked(uri, "checked")
         if view is None:
             return None

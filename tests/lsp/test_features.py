@@ -518,6 +518,18 @@ def test_lenses_check_and_cost(server: Server) -> None:
     server.run(story())
 
 
+def test_a_command_without_its_arguments_is_invalid(server: Server) -> None:
+    async def story() -> None:
+        async with server.folder() as s:
+            for given in (None, [], ["file:///a.pllm"]):
+                params = types.ExecuteCommandParams("pllm.cost", given)
+                with pytest.raises(JsonRpcException) as refused:
+                    await s.client.workspace_execute_command_async(params)
+                assert refused.value.code == types.ErrorCodes.InvalidParams
+
+    server.run(story())
+
+
 def test_links_of_imports_configurations_and_modules(server: Server) -> None:
     async def story() -> None:
         async with server.folder() as s:
