@@ -156,7 +156,7 @@ def _views(
         for place, stage in enumerate(stages):
             view = view_of(stage, coalition)
             own = _by_parts(stage, coalition, number) if view.reason == BY_PARTS else {}
-            if own and any(one.verdict is not Verdict.PROVED for one in own.values()):
+            if any(one.verdict is not Verdict.PROVED for one in own.values()):
                 view = as_one_text(stage, coalition) or view  # what is fresh is followed in one text only
             if view.reason == BY_PARTS:
                 parts.append((place, members))

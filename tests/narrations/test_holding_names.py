@@ -39,3 +39,10 @@ def test_the_help_says_where_a_holding_is(holding: str, help: str) -> None:
 def test_an_imported_one_is_found() -> None:
     text = TEXT.format(holding="additive").replace("pllm 1\n", "pllm 1\n\nimport std.holdings [additive]\n")
     assert check_files(["a.pllm"], "/nowhere", {"a.pllm": text}).findings == ()
+
+
+def test_a_holding_of_another_file_is_no_module_of_the_library() -> None:
+    own = "pllm 1\n\nholding mine {\n  kind: additive\n  n_parties: 2\n  threshold: 1\n  value: sum(pieces)\n}\n"
+    texts = {"a.pllm": TEXT.format(holding="mine"), "own.pllm": own}
+    findings = check_files(["a.pllm", "own.pllm"], "/nowhere", texts).findings
+    assert {finding.help for finding in findings if "no holding" in finding.message} == {""}

@@ -148,10 +148,14 @@ def _learnt(out: Run, frame: Frame) -> Iterator[tuple[str, Sum]]:
             yield output.name, value
 
 
+def _renamed(frame: Frame, x: Sum) -> Sum:
+    """In the names that are left after the changes so far."""
+    return reduce(lambda one, change: replaced(one, *change), frame.changed, x)
+
+
 def _solve(frame: Frame, name: str, value: Sum) -> bool:
     """An allowed output with a secret once and alone, a unit before it, gives that secret; whether it does."""
-    for changed, by in frame.changed:
-        value = replaced(value, changed, by)
+    value = _renamed(frame, value)
     unknown, modulus = _unknown(frame, value), value.modulus
     for factor, c in unknown.terms.items():
         rest = _less(unknown, factor)
@@ -169,8 +173,7 @@ def _allowed(frame: Frame, outputs: list[Sum]) -> list[tuple[Factor, Sum]]:
     unit before it where there is such a one, so that no later output has it."""
     found: list[tuple[Factor, Sum]] = []
     for output in outputs:
-        value = reduce(lambda x, change: replaced(x, *change), frame.changed, output)
-        left = _without(_unknown(frame, value), found)
+        left = _without(_unknown(frame, _renamed(frame, output)), found)
         if left.modulus and left.terms:
             found.append((min(left.terms, key=lambda f: gcd(left.terms[f], left.modulus)), left))
     return found
@@ -188,8 +191,13 @@ def _times(c: int, unit: int, modulus: int) -> int:
     """How often `unit` goes into `c` in the ring; 0 where that is not clear."""
     if gcd(unit, modulus) == 1:
         return c * pow(unit, -1, modulus)
-    c, unit = (one - modulus if 2 * one > modulus else one for one in (c, unit))
+    c, unit = _centred(c, modulus), _centred(unit, modulus)
     return c // unit if c % unit == 0 else 0
+
+
+def _centred(c: int, modulus: int) -> int:
+    """The residue nearest to 0; modulus 0 says integers."""
+    return c - modulus if modulus and 2 * c > modulus else c
 
 
 def _less(x: Sum, factor: Factor) -> Sum:
@@ -282,5 +290,5 @@ def _integer_mask(frame: Frame, move: Move, c: int, rest: Sum, need: Need) -> tu
             residue = not whole and not any(ring % other.modulus for ring in rings)
             need(residue, "another message uses it in a way that needs more than its residue")
     frame.distance += Fraction(prod(rest.shape), 1 << move.distance)
-    centred = {f: one - modulus if modulus and 2 * one > modulus else one for f, one in rest.terms.items()}
+    centred = {f: _centred(one, modulus) for f, one in rest.terms.items()}
     return sign, Sum(0, rest.shape, centred)

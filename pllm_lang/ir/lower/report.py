@@ -8,7 +8,7 @@ from pllm_lang.catalog.expr import Origin
 from pllm_lang.ir.lower.context import Context
 from pllm_lang.ir.lower.limits import MAX_SUGGESTIONS, MAX_WRITTEN
 from pllm_lang.resolve.constants import Fault
-from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.resolve.suggest import did_you_mean, import_help, modules_of
 from pllm_lang.resolve.unused_imports import local_name
 from pllm_lang.syntax.nodes import Anchor, Import, Node
 from pllm_lang.text.finding import Finding, Fix, Label, Severity, Span
@@ -70,9 +70,9 @@ def whence(ctx: Context, name: str, kind: str) -> str:
     imports = (decl for decl in ctx.frame.module.file.decls if isinstance(decl, Import))
     if any(local_name(item) == name for decl in imports for item in decl.names):
         return "its import has a finding of its own"
-    modules = dict(reversed(_library_names(ctx, kind)))
+    modules = modules_of(ctx.library.keys(kind))
     if name in modules:
-        return f"import it: `import {modules[name]} [{name}]`"
+        return import_help(name, modules)
     help = suggest(ctx, name, (*declared(ctx, kind), *modules))
     near = help.split("`")[1] if help else ""
     return (
@@ -80,12 +80,6 @@ def whence(ctx: Context, name: str, kind: str) -> str:
         if near in modules and near not in ctx.frame.module.scope
         else help
     )
-
-
-def _library_names(ctx: Context, kind: str) -> list[tuple[str, str]]:
-    """Names and modules of what the library and installed packages declare of a kind."""
-    keys = (key.rpartition(".") for key in ctx.library.keys(kind) if not key.startswith("./"))
-    return [(name, module) for module, _, name in keys]
 
 
 def report_fault(ctx: Context, fault: Fault, anchor: Anchor) -> None:

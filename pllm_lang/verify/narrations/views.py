@@ -15,18 +15,9 @@ from pllm_lang.verify.narrations.composing import Composed
 from pllm_lang.verify.narrations.gaps import Gaps
 from pllm_lang.verify.narrations.told import leak_data, leak_message, leak_notes, line_of
 from pllm_lang.verify.obligation import Obligation
-from pllm_lang.verify.protocol.compose import (
-    BY_PARTS,
-    inlined,
-    prove_by_parts,
-    prove_composed_view,
-    prove_one_text,
-)
-from pllm_lang.verify.protocol.narration import narrate
-from pllm_lang.verify.protocol.polynomial import TooLarge
+from pllm_lang.verify.protocol.compose import prove_by_parts, prove_composed_view
 from pllm_lang.verify.protocol.prove import prove_protocol
 from pllm_lang.verify.protocol.report import View
-from pllm_lang.verify.protocol.sizes import Sizes
 
 MAX_INLINED = 120
 """Instances of a composition that is looked at as one text; a longer one has to be proved by its parts."""
@@ -91,29 +82,19 @@ def view_of(stage: Composed, coalition: frozenset[str]) -> View:
     if stage.folds:
         return prove_by_parts(stage.whole, coalition, folds=stage.folds, again=stage.again)
     short = len(stage.whole.instances) <= MAX_INLINED
-    view = (prove_composed_view if short else prove_by_parts)(stage.whole, coalition)
-    if view.verdict is Verdict.PROVED and view.reason != BY_PARTS and not _sound_text(stage):
-        return View(members, Verdict.UNPROVED, reason="the stage as one text has a line that cannot be run")
-    return view
+    return (prove_composed_view if short else prove_by_parts)(stage.whole, coalition)
 
 
 def as_one_text(stage: Composed, coalition: frozenset[str]) -> View | None:
     """The view of the whole stage written out, where it is short enough, without folded turns, and proved like this."""
     if stage.folds or len(stage.whole.instances) > MAX_INLINED:
         return None
-    view = prove_one_text(stage.whole, coalition, look_for_leaks=False)
-    return view if view.verdict is Verdict.PROVED and _sound_text(stage) else None
+    view = prove_composed_view(stage.whole, coalition, look_for_leaks=False, by_parts=False)
+    return view if view.verdict is Verdict.PROVED else None
 
 
 def _exact(protocol: p.Protocol) -> bool:
     return not any(o.scale_bits or o.error for o in protocol.outputs)
-
-
-def _sound_text(stage: Composed) -> bool:
-    try:
-        return not narrate(inlined(stage.whole), Sizes()).findings
-    except TooLarge:
-        return False
 
 
 def _leak(stage: Composed, view: View) -> Obligation:

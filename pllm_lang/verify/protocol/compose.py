@@ -58,21 +58,11 @@ def prove_composed_view(
     allowed: Sequence[ir.Expr] = (),
     conditions: frozenset[str] = CONDITIONS,
     look_for_leaks: bool = True,
+    by_parts: bool = True,
 ) -> View:
-    """The view of a coalition over the whole composition."""
-    if _by_parts(whole, coalition, allowed, conditions):
+    """The view of a coalition over the whole composition; without `by_parts` always of all protocols written out as one."""
+    if by_parts and _by_parts(whole, coalition, allowed, conditions):
         return View(tuple(sorted(coalition)), Verdict.PROVED, reason=BY_PARTS)
-    return prove_one_text(whole, coalition, allowed, conditions, look_for_leaks)
-
-
-def prove_one_text(
-    whole: Composition,
-    coalition: frozenset[str],
-    allowed: Sequence[ir.Expr] = (),
-    conditions: frozenset[str] = CONDITIONS,
-    look_for_leaks: bool = True,
-) -> View:
-    """The same of all protocols written out as one, whether or not each has a proof of its own."""
     try:
         trace = narrate(inlined(whole), Sizes())
     except TooLarge as limit:

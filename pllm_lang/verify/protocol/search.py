@@ -25,6 +25,7 @@ from pllm_lang.verify.protocol.substitution import substitute
 
 MAX_NODES = 300
 MAX_TERMS = 512
+NO_ORDER = "no order of substitutions takes the secrets out of these terms"
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -45,7 +46,7 @@ class Solution(msgspec.Struct, frozen=True):
     moves: tuple[Move, ...]
     left: tuple[Term, ...]
     stuck: tuple[Term, ...]
-    reason: str = "no order of substitutions takes the secrets out of these terms"
+    reason: str
 
 
 class State(msgspec.Struct, frozen=True):
@@ -64,8 +65,9 @@ def solve(problem: Problem) -> Solution:
     found = search.run(start)
     end = found or search.best or start
     stuck = tuple(t for t in end.terms if search.keeps_secret(t.poly, end.known))
-    ended = Solution(found is not None, problem, allowed, end.moves, end.terms, stuck)
-    return msgspec.structs.replace(ended, reason=search.limit) if search.limit else ended
+    return Solution(
+        found is not None, problem, allowed, end.moves, end.terms, stuck, search.limit or NO_ORDER
+    )
 
 
 def _replaced(term: Term, poly: Poly) -> Term:
@@ -90,12 +92,14 @@ class _Search:
         if len(bad) < self.best_stuck:
             self.best, self.best_stuck = state, len(bad)
         self.nodes += 1
-        key = frozenset((t.share, t.poly.key()) for t in state.terms)
         if self.nodes > MAX_NODES:
             self.limit = f"the search for an order of substitutions ends after {MAX_NODES} of them"
         elif len(state.terms) > MAX_TERMS:
             self.limit = f"the search for an order of substitutions takes {MAX_TERMS} messages at most"
-        if self.limit or key in self.failed:
+        if self.limit:
+            return None
+        key = frozenset((t.share, t.poly.key()) for t in state.terms)
+        if key in self.failed:
             return None
         if any(not self.hidden_by(t.poly) for t in bad):
             return None
@@ -111,7 +115,7 @@ class _Search:
         nowhere else. Also the bad terms that are left."""
         while True:
             bad = [t for t in state.terms if t.share or self.keeps_secret(t.poly, state.known)]
-            holding = Counter(draw for term in state.terms for draw in self.hidden_by(term.poly))
+            holding = self.holding(state)
             own = [(t, m) for t in bad if (m := self.own_mask(state, t, holding)) is not None]
             if not own:
                 return state, bad
@@ -140,9 +144,13 @@ class _Search:
     def hidden_by(self, poly: Poly) -> set[int]:
         return self.problem.atoms.in_poly(poly) & self.problem.masks
 
+    def holding(self, state: State) -> Counter[int]:
+        """How many terms each draw hides."""
+        return Counter(draw for term in state.terms for draw in self.hidden_by(term.poly))
+
     def choices(self, state: State, bad: list[Term]) -> list[tuple[Term, Mask]]:
         """Where the rule applies, the most promising first."""
-        holding = Counter(draw for term in state.terms for draw in self.hidden_by(term.poly))
+        holding = self.holding(state)
         wanted = self.connected(state, {d for t in bad for d in self.hidden_by(t.poly)})
         numbers = {t.number for t in bad}
         ranked: list[tuple[tuple[int, ...], Term, Mask]] = []

@@ -12,7 +12,7 @@ from pllm_lang.catalog.library import Library
 from pllm_lang.catalog.records import Holding, OperandSpec
 from pllm_lang.ir import protocol as p
 from pllm_lang.ir.lower.protocol.setting import MalformedError, Scope
-from pllm_lang.resolve.suggest import did_you_mean
+from pllm_lang.resolve.suggest import did_you_mean, import_help, modules_of
 
 BITS = "boolean_shares"
 """The holding of which the pieces are bits, and make the value by exclusive or."""
@@ -42,7 +42,10 @@ def shared(key: str, parties: tuple[str, ...], library: Library) -> p.Shared:
     if not isinstance(record, Holding):
         name = key.rpartition(".")[-1]
         text = f"`{name}` is no holding that is known here"
-        raise MalformedError("protocol.malformed", text, _whence(name, library))
+        modules = modules_of(library.keys("holding"))
+        raise MalformedError(
+            "protocol.malformed", text, import_help(name, modules) or did_you_mean(name, modules)
+        )
     wanted = record.n_parties
     if isinstance(wanted, Num) and int(wanted.value) != len(parties):
         text = f"`{record.name}` is held by {wanted.value} parties, not by {len(parties)}"
@@ -69,14 +72,6 @@ def shared(key: str, parties: tuple[str, ...], library: Library) -> p.Shared:
         text = f"the value of `{record.name}` is made of `{others[0]}` too, which is none of its pieces"
         raise MalformedError("protocol.malformed", text, LINEAR)
     return p.Shared(record.name, tuple(found))
-
-
-def _whence(name: str, library: Library) -> str:
-    """How a holding of this name, or of one like it, comes into scope."""
-    modules = {found: module for module, _, found in (key.rpartition(".") for key in library.keys("holding"))}
-    if name in modules:
-        return f"import it: `import {modules[name]} [{name}]`"
-    return did_you_mean(name, modules)
 
 
 def _is_sum(value: Expr | None) -> bool:
