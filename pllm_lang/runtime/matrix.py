@@ -1,8 +1,8 @@
 """`CompiledMatrix`: the weights of one layer, packed once, and the products with them.
 
 Inputs that already are contiguous arrays of the exact type are read in place; others are checked and
-copied. Batch 0 gives an empty result. Raises `NativeKernelError`, whose texts are those of the pllm.run SDK
-where it has the same operation.
+copied. Batch 0 gives an empty result (`coefficients` wants a column). Raises `NativeKernelError`, whose texts are those
+of the pllm.run SDK where it has the same operation.
 """
 
 import weakref

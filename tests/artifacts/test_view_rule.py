@@ -160,6 +160,16 @@ def test_what_may_be_learnt_is_no_secret() -> None:
     assert "shows something" in shows(msgspec.structs.replace(masked(X), outputs=(elsewhere,)))
 
 
+def test_a_variable_called_like_a_result_of_somebody_else_is_none() -> None:
+    """`c` gets `y`, which is 0; the `y` that `b` is sent is the secret."""
+    out = p.Output("y", typed(2, 2), p.Clear(("c",)))
+    body = (p.Assign("a", "y", X), p.Send("a", ("b",), "y"), p.Assign("c", "y", p.Const(0, typed(2, 2))))
+    text = msgspec.structs.replace(masked(X), outputs=(out,), body=body)
+    text = msgspec.structs.replace(text, parties=(*text.parties, p.Party("c")))
+    assert "shows something of `x`" in shows(text, members=("b", "c"))
+    assert shows(text, members=("c",)) == ""
+
+
 # ---- results that give no secret alone ----
 SQUARE, OWN = p.Mul(X, X), p.Ref("w")
 

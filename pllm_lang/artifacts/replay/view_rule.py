@@ -136,10 +136,11 @@ def _seen(frame: Frame, name: str, level: int, modulus: int, shape: tuple[Any, .
 def _learnt(out: Run, frame: Frame) -> Iterator[tuple[str, Sum]]:
     """Outputs in the clear to a member, free of draws: what the coalition may learn."""
     for output in out.protocol.outputs:
-        holders = [q for q in sorted(frame.members) if (q, output.name) in out.held]
-        if isinstance(output.holding, p.Clear) and not frame.members & {*output.holding.parties}:
+        if isinstance(output.holding, p.Shared):
             continue
-        if isinstance(output.holding, p.Shared) or not holders:
+        to = output.holding.parties if isinstance(output.holding, p.Clear) else frame.members
+        holders = [q for q in sorted(frame.members & {*to}) if (q, output.name) in out.held]
+        if not holders:
             continue
         value = out.get(holders[0], output.name)
         if output.meaning is not None and not output.scale_bits and not output.error:
